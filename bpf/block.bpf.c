@@ -358,19 +358,15 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 	return 0;
 }
 #else
-/*
- * Returns the operation that the letters in the record mean, or -1. Requests without one are not
- * counted (zones, commands of the driver, zeroes that the device writes).
- */
+/* Returns the operation that the letters in the record mean, or -1. Requests without one are not
+ * counted (zones, commands of the driver, zeroes that the device writes). */
 static __always_inline int record_op(void *record, __u32 field)
 {
 	char c[2] = {};
 
 	bpf_probe_read_kernel(c, sizeof(c), record + settings.fields[field].offset);
-	/*
-	 * An F before W or D is a flush before a write or discard, which counts; else it is a
-	 * flush.
-	 */
+	/* An F before W or D is a flush before a write or discard, which counts; else it is a
+	 * flush. */
 	if (c[0] == 'F' && (c[1] == 'W' || c[1] == 'D'))
 		c[0] = c[1];
 	switch (c[0]) {

@@ -7,10 +7,8 @@
 
 #define BLOCK_DISK_NAME 32 /* DISK_NAME_LEN of the kernel */
 
-/*
- * Indices in sonda_settings.fields: three fields of each of the five events, then fields of one
- * event.
- */
+/* Indices in sonda_settings.fields: three fields of each of the five events, then fields of one
+ * event. */
 enum block_event { BLOCK_INSERT, BLOCK_ISSUE, BLOCK_REQUEUE, BLOCK_MERGE, BLOCK_COMPLETE };
 #define BLOCK_DEV(event) ((event)*3)
 #define BLOCK_SECTOR(event) ((event)*3 + 1)

@@ -125,10 +125,8 @@ static __always_inline __u64 read_mm_flags(struct mm_struct *mm)
 	return mm->flags.__mm_flags[0];
 }
 
-/*
- * Returns 1 if the user may trace the thread, as ptrace(2) decides: all its ids are those of the
- * user, and it has not executed a program that gives it more rights.
- */
+/* Returns 1 if the user may trace the thread, as ptrace(2) decides: all its ids are those of the
+ * user, and it has not executed a program that gives it more rights. */
 static __always_inline int may_be_traced_by_user(struct task_struct *t)
 {
 	const struct cred *c = t->cred;
@@ -299,10 +297,8 @@ static __always_inline long send_record(struct scratch *m, __u32 size)
 	m->record.head.n_bytes = n;
 	if (size == sizeof(struct call_record))
 		return bpf_ringbuf_output(&calls, &m->record, sizeof(struct call_record) + n, wake);
-	/*
-	 * This record has no comm: its head goes just before the pieces, in the place of
-	 * record.comm.
-	 */
+	/* This record has no comm: its head goes just before the pieces, in the place of
+	 * record.comm. */
 	*(struct call_head *)((__u8 *)m->pieces - sizeof(struct call_head)) = m->record.head;
 	return bpf_ringbuf_output(&calls, (__u8 *)m->pieces - sizeof(struct call_head),
 				  sizeof(struct call_head) + n, wake);

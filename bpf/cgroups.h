@@ -131,10 +131,8 @@ static __always_inline int is_current_in_cgroups(void)
 	return cache_answer(id, edition, is_below_cgroups(c, BPF_CORE_READ(c, level)));
 }
 
-/*
- * The same for programs that may interrupt others: they keep no answer, because the LRU has locks. They run too
- * rarely for the walk to matter.
- */
+/* The same for programs that may interrupt others: they keep no answer, because the LRU has locks. They run too
+ * rarely for the walk to matter. */
 static __always_inline int is_interrupted_in_cgroups(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();

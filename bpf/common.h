@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 #pragma once
 
-/* Common to all objects of this directory: types, helpers, settings, the licence. Include it
- * first. */
+/*
+ * Common to all objects of this directory: types, helpers, settings, the licence. Include it
+ * first.
+ */
 
 #include <linux/bpf.h>
 
@@ -89,10 +91,8 @@ static __always_inline int is_one_of_names(const char name[PROGRAM_NAME_SIZE], _
 	return 0;
 }
 
-/*
- * Returns true if a thread's process has one of the names. Kernels before 5.17 leave the end of an
- * older name behind the NUL of a name.
- */
+/* Returns true if a thread's process has one of the names. Kernels before 5.17 leave the end of an
+ * older name behind the NUL of a name. */
 static __always_inline int is_program_name(struct task_struct *t, __u32 n,
 					   const volatile char (*names)[PROGRAM_NAME_SIZE])
 {

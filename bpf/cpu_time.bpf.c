@@ -89,9 +89,8 @@ static __always_inline void make_runnable(struct thread *h, __u32 key)
 		change_state(h, v, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
 }
 
-/*
- * Without room the thread keeps its state, because the end of its span must be counted eventually.
- */
+/* Without room the thread keeps its state, because the end of its span must be counted
+ * eventually. */
 static __always_inline void begin_on_cpu(struct running *r, struct thread *h, __u64 who, __u32 key,
 					 __u32 pid, __u64 now)
 {
@@ -108,10 +107,8 @@ static __always_inline void begin_on_cpu(struct running *r, struct thread *h, __
 	r->pid = pid;
 }
 
-/*
- * h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this
- * CPU. It differs from key if execve() has changed the id of the thread since then.
- */
+/* h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this
+ * CPU. It differs from key if execve() has changed the id of the thread since then. */
 static __always_inline void end_on_cpu(struct thread *h, int was_on, __u32 on_key, __u32 key,
 				       __u32 to, __u64 now)
 {
@@ -127,10 +124,8 @@ static __always_inline void end_on_cpu(struct thread *h, int was_on, __u32 on_ke
 		change_state(h, v, to, now);
 }
 
-/*
- * Takes back the span of a thread whose switch away from this CPU was not seen. h: the thread, NULL
- * if it is not found. It may run on another CPU by now.
- */
+/* Takes back the span of a thread whose switch away from this CPU was not seen. h: the thread, NULL
+ * if it is not found. It may run on another CPU by now. */
 static __always_inline void take_back_span(const struct running *r, struct thread *h, __u64 now)
 {
 	struct cpu_time *v = process_of(r->key, 0);

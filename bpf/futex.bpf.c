@@ -16,10 +16,8 @@ struct thread {
 SONDA_PROCESSES(struct futex)
 SONDA_THREADS(struct thread)
 
-/*
- * Numbers of futex calls. NR_COMPAT: of i386 and arm, which have NR_COMPAT_TIME64 for 64-bit times.
- * NR_WAITV and NR_WAIT are the same on all architectures.
- */
+/* Numbers of futex calls. NR_COMPAT: of i386 and arm, which have NR_COMPAT_TIME64 for 64-bit times.
+ * NR_WAITV and NR_WAIT are the same on all architectures. */
 #define NR_X86_64 202
 #define NR_ARM64 98
 #define NR_COMPAT 240

@@ -24,11 +24,9 @@ struct sonda_hist {
 	__u32 buckets[SONDA_HIST_BUCKETS];
 };
 
-/*
- * The maximum of a period needs no reset: a slot of another generation belongs to an old period and
+/* The maximum of a period needs no reset: a slot of another generation belongs to an old period and
  * starts again. While the reader, which has incremented the generation, reads the slot of the
- * period that ended, programs fill the other slot.
- */
+ * period that ended, programs fill the other slot. */
 struct sonda_max {
 	__u64 generation[2];
 	__u64 max[2];
@@ -67,9 +65,8 @@ static __always_inline __u32 sonda_hist_bucket(__u64 v)
 	return i & (SONDA_HIST_BUCKETS - 1); /* the mask is for the verifier */
 }
 
-/*
- * For a tracepoint that no update of the same histogram can interrupt on this CPU (sched_switch).
- */
+/* For a tracepoint that no update of the same histogram can interrupt on this CPU
+ * (sched_switch). */
 static __always_inline void sonda_hist_add(struct sonda_hist *h, __u64 v)
 {
 	h->buckets[sonda_hist_bucket(v)]++;

@@ -3,8 +3,10 @@
 
 #include <linux/types.h>
 
-/* The family "interrupts": what interrupts.bpf.c counts and src/ebpf/families/interrupts.c
- * reads. */
+/*
+ * The family "interrupts": what interrupts.bpf.c counts and src/ebpf/families/interrupts.c
+ * reads.
+ */
 
 #define INTERRUPTS_SOFTIRQS 10 /* NR_SOFTIRQS; stable since 4.2 */
 

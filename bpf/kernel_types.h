@@ -3,12 +3,11 @@
 
 #include <linux/types.h>
 
-/*
- * The structs of the kernel, as far as they are read. Only names matter: the loader finds offsets
+/* The structs of the kernel, as far as they are read. Only names matter: the loader finds offsets
  * in the BTF of the running kernel (CO-RE), and bpf_core_field_exists() reports whether a field
  * exists. To add a field, add a line; order and neighbours have no meaning. A name with "___" and a
- * suffix is another version of the struct before it, for kernels in which a field had another name.
- */
+ * suffix is another version of the struct before it, for kernels in which a field had another
+ * name. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct rq;

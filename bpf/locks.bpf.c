@@ -49,10 +49,8 @@ static __always_inline __u32 lock_kind_from_flags(__u32 flags)
 	return flags & LCB_F_WRITE ? LOCK_RWSEM_WRITE : LOCK_OTHER;
 }
 
-/*
- * The entry is reserved before it is filled: an interrupt in between takes the next one and
- * releases it.
- */
+/* The entry is reserved before it is filled: an interrupt in between takes the next one and
+ * releases it. */
 static __always_inline void begin_spin(__u64 lock, __u32 kind)
 {
 	struct locks_cpu *c = this_cpu();

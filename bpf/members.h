@@ -3,11 +3,9 @@
 
 #include <linux/types.h>
 
-/*
- * Which thread is in which control group of version 2: what members.bpf.c finds and
+/* Which thread is in which control group of version 2: what members.bpf.c finds and
  * src/ebpf/members reads. The ring "members" has records of three kinds; the iterator each_member
- * writes struct member_row only.
- */
+ * writes struct member_row only. */
 #define MEMBERS_RING (1024 * 1024)
 #define MEMBERS_PATH 1024 /* as long as the paths of the kernel's own events; a power of two */
 

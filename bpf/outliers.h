@@ -34,11 +34,9 @@ struct {
 	__type(value, struct sonda_outliers_cpu);
 } outliers SEC(".maps");
 
-/*
- * Reserves the event of a thread that took ns, starting at `since`. Tracepoints that interrupt each
+/* Reserves the event of a thread that took ns, starting at `since`. Tracepoints that interrupt each
  * other may exceed the limit by one. Returns NULL below the threshold or above the limit; otherwise
- * the caller fills it in and calls outlier_end().
- */
+ * the caller fills it in and calls outlier_end(). */
 static __always_inline struct sonda_event_text *outlier_begin(__u64 ns, __u64 since, __u32 tgid,
 							      __u32 tid)
 {

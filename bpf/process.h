@@ -43,13 +43,11 @@ struct sonda_process_keys {
 /* Spreads keys over buckets. */
 #define SONDA_PROCESS_HASH(key) ((__u32)((key)*0x9e3779b97f4a7c15ull >> 40))
 
-/*
- * Time that threads spend in a state, including threads that are in it now. 48 bits of a word hold
+/* Time that threads spend in a state, including threads that are in it now. 48 bits of a word hold
  * the sum of the ends minus the sum of the begins (ns), 16 bits the number of begins minus the
  * number of ends. The time spent until any moment is sum + number * moment. Sums and numbers of
  * several words add up, each with wrap-around. They share one word, so that a reader sees both
- * values of the same update.
- */
+ * values of the same update. */
 #define SONDA_SPAN_BITS 48
 #define SONDA_SPAN_SUM ((1ull << SONDA_SPAN_BITS) - 1)
 
@@ -101,11 +99,9 @@ static __always_inline void set_element_time(__u32 element)
 		*time = bpf_ktime_get_boot_ns();
 }
 
-/*
- * Returns the index of an element of this CPU; creates it if it is new. All places of a key lead to
+/* Returns the index of an element of this CPU; creates it if it is new. All places of a key lead to
  * the same code, with an index on which no branch depends. So the verifier follows that code once,
- * and not for each place.
- */
+ * and not for each place. */
 static __always_inline __u32 find_or_add_element(__u64 key)
 {
 	__u32 first = bpf_get_smp_processor_id() * (process_mask + 1);
@@ -137,10 +133,8 @@ made:
 	return element;
 }
 
-/*
- * Defines the array "processes" of values of a type, and process_of(), which returns the value of
- * this CPU, or NULL, which is counted as lost.
- */
+/* Defines the array "processes" of values of a type, and process_of(), which returns the value of
+ * this CPU, or NULL, which is counted as lost. */
 #define SONDA_PROCESSES(value_t)                                                                   \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \

@@ -3,11 +3,9 @@
 
 #include <linux/types.h>
 
-/*
- * What the iterator of processes.bpf.c writes: a record for each thread. The numbers of a process
+/* What the iterator of processes.bpf.c writes: a record for each thread. The numbers of a process
  * are the sums over its records; what belongs to the process as a whole is in the record of its
- * main thread. With SONDA_BY_THREAD each record has the numbers of one thread.
- */
+ * main thread. With SONDA_BY_THREAD each record has the numbers of one thread. */
 #define PROCESSES_COMM 16
 
 struct processes_thread {

@@ -32,9 +32,7 @@ struct stack_sample {
 	__u8 error, is_by_kernel; /* of struct unwind_stack */
 	__u8 unused;
 	__u32 n_kernel, n_user;
-	/*
-	 * The addresses of the kernel, as bpf_get_stack() returns them, then those of the program,
-	 * as struct unwind_stack has them. Only these addresses are in the ring.
-	 */
+	/* The addresses of the kernel, as bpf_get_stack() returns them, then those of the program,
+	 * as struct unwind_stack has them. Only these addresses are in the ring. */
 	__u64 addresses[2 * UNWIND_FRAMES_MAX];
 };

@@ -11,18 +11,15 @@
  * .rodata.sonda of each object.
  */
 
-/*
- * Bits of scope. Without any bit all threads count; otherwise those that one of the bits selects.
- */
+/* Bits of scope. Without any bit all threads count; otherwise those that one of the bits
+ * selects. */
 #define SONDA_SCOPE_ALL 0u
 #define SONDA_SCOPE_PIDS 1u /* of the processes in the map sonda_pids */
 #define SONDA_SCOPE_CGROUPS 2u /* of the control groups in the map sonda_cgroups, and below */
 #define SONDA_SCOPE_PROGRAMS 4u /* of the processes with one of the names in programs */
 
-/*
- * Bits of switches that several families use: task storage can be created in the scheduler (6.4,
- * which allocates without locks); the pointer to the running thread is typed (5.11).
- */
+/* Bits of switches that several families use: task storage can be created in the scheduler (6.4,
+ * which allocates without locks); the pointer to the running thread is typed (5.11). */
 #define SONDA_TASK_STORAGE (1u << 31)
 #define SONDA_TYPED_CURRENT (1u << 30)
 /* The machine is x86-64; otherwise it is arm64 where that matters. */

@@ -28,10 +28,8 @@
 /* Selects a slot. Tests set a smaller mask. */
 const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 
-/*
- * Index of the lower half of a u64. The verifier of 6.17 rejects the truncation of an address to 32
- * bits; it accepts the read of a key from the lower half.
- */
+/* Index of the lower half of a u64. The verifier of 6.17 rejects the truncation of an address to 32
+ * bits; it accepts the read of a key from the lower half. */
 #define SONDA_LOW_HALF (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 #define SONDA_SLOTS(value_t)                                                                       \

@@ -16,11 +16,9 @@
 #define SONDA_UNIT(unit) __attribute__((btf_decl_tag("sonda:unit=" #unit)))
 #define SONDA_GAUGE __attribute__((btf_decl_tag("sonda:gauge")))
 
-/*
- * An event that a program writes to a ring buffer "sonda_events": an instant or a slice on the
+/* An event that a program writes to a ring buffer "sonda_events": an instant or a slice on the
  * track of a thread. The ring is read once a period. Events that find no room in the ring are lost;
- * the program has to count them itself.
- */
+ * the program has to count them itself. */
 enum sonda_event_type {
 	SONDA_INSTANT = 1,
 	SONDA_SLICE = 2,

@@ -265,12 +265,10 @@ static __always_inline int unwind_is_vdso(const struct unwind_range *r)
 	       (__u64)BPF_CORE_READ(mm, context.vdso) == r->start;
 }
 
-/*
- * Returns the file of a mapping, or NULL; file NULL: the vDSO. For overlayfs the tables have the
+/* Returns the file of a mapping, or NULL; file NULL: the vDSO. For overlayfs the tables have the
  * file that records and /proc/PID/maps show: the one below or, on newer kernels, the one that was
  * opened, which has the same size and change time. Other kinds of files have something else in that
- * place.
- */
+ * place. */
 static __always_inline struct unwind_file *unwind_find_file(struct unwind_stack *u,
 							    const struct file *file)
 {
@@ -311,10 +309,8 @@ static __always_inline void unwind_set_rows(struct unwind_stack *u, struct unwin
 		}
 }
 
-/*
- * Adds the executable mapping that contains the address. Returns its index in u->ranges; -1: there
- * is none. A function of its own has a stack of its own.
- */
+/* Adds the executable mapping that contains the address. Returns its index in u->ranges; -1: there
+ * is none. A function of its own has a stack of its own. */
 __attribute__((noinline)) int unwind_add_range(__u64 pc)
 {
 	struct unwind_stack *u = unwind_scratch();
@@ -360,10 +356,8 @@ static __always_inline const struct unwind_range *unwind_find_range(struct unwin
 
 /* ---- the tables ---- */
 
-/*
- * Returns the rule of the last row at or below the address. *ret_further: by so many bytes the CFA
- * is further than the rule says.
- */
+/* Returns the rule of the last row at or below the address. *ret_further: by so many bytes the CFA
+ * is further than the rule says. */
 static __always_inline __u32 unwind_find_rule(const struct unwind_range *m, __u64 pc,
 					      __s64 *ret_further)
 {
@@ -637,11 +631,9 @@ static __always_inline int unwind_begin_arm64(struct unwind_stack *u)
 	return 1;
 }
 
-/*
- * Reads the registers at the end of the stack of the running thread. Before 5.15 there is no helper
+/* Reads the registers at the end of the stack of the running thread. Before 5.15 there is no helper
  * for that, and the stack has one of two sizes: twice the usual one with CONFIG_KASAN. Returns 1 if
- * they are those of a 64-bit program.
- */
+ * they are those of a 64-bit program. */
 static __always_inline int unwind_read_regs(struct unwind_regs *ret)
 {
 	const void *stack = CURRENT(stack);
@@ -704,12 +696,10 @@ static __always_inline int unwind_by_tables(struct unwind_stack *u)
 	return state->changes == changes; /* else it may have read rows of another file */
 }
 
-/*
- * Unwinds the user stack of the running thread. ctx: of the program, a tracepoint or perf event.
+/* Unwinds the user stack of the running thread. ctx: of the program, a tracepoint or perf event.
  * Returns the stack, in memory of this CPU that the next call overwrites. Returns NULL for a thread
  * without a user stack: a kernel thread, even if it uses the memory of a process, or a thread that
- * has released its memory because it exits or executes another program.
- */
+ * has released its memory because it exits or executes another program. */
 static __always_inline struct unwind_stack *unwind_user(void *ctx)
 {
 	struct unwind_stack *u = unwind_scratch();
@@ -726,11 +716,9 @@ static __always_inline struct unwind_stack *unwind_user(void *ctx)
 	return u;
 }
 
-/*
- * Returns 1 if the reader is to be woken for a stack, because the tables lack a file. *woken is the
+/* Returns 1 if the reader is to be woken for a stack, because the tables lack a file. *woken is the
  * last such wakeup by this CPU. Many processes live for less than a period of the reader: the
- * younger the process, the sooner it is woken again.
- */
+ * younger the process, the sooner it is woken again. */
 static __always_inline int unwind_is_wakeup_due(__u32 error, __u64 now, __u64 *woken)
 {
 	const struct task_struct *leader = CURRENT(group_leader);

@@ -62,10 +62,8 @@ struct unwind_rule {
 	__s16 fp_offset, ra_offset;
 };
 
-/*
- * Identifies a file by fields that stat(2) also reports: a file that was changed in place is
- * another one. All fields are 0 for the vDSO.
- */
+/* Identifies a file by fields that stat(2) also reports: a file that was changed in place is
+ * another one. All fields are 0 for the vDSO. */
 struct unwind_file_key {
 	__u64 inode, size;
 	__u64 changed_s; /* st_ctim */

@@ -478,17 +478,13 @@ static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
 		v_;                                                                                \
 	})
 
-/*
- * Where the registers are, from the begin of a stack: the same for all threads. seed_waits sets it.
- * 0: not known.
- */
+/* Where the registers are, from the begin of a stack: the same for all threads. seed_waits sets it.
+ * 0: not known. */
 __u64 regs_offset;
 
-/*
- * A cast that costs nothing: kernels from 6.2 on have it. Kernels from 5.13 to 5.15 reject a program
+/* A cast that costs nothing: kernels from 6.2 on have it. Kernels from 5.13 to 5.15 reject a program
  * with a call of such a function, even if it never runs; like others before 5.17 they have no
- * bpf_loop(), either.
- */
+ * bpf_loop(), either. */
 #ifdef SONDA_NO_LOOP
 #define HAS_CAST 0
 #define CAST_TO_REGS(t, arch) ((struct pt_regs___##arch *)NULL)
@@ -503,10 +499,9 @@ enum special_kfunc_type { KF_bpf_rdonly_cast };
 		(t)->stack + regs_offset, bpf_core_type_id_kernel(struct pt_regs___##arch)))
 #endif
 
-/*
- * Reads the number of the system call from the registers of the thread at its entry into the
- * kernel. The helper finds them, too, but its call takes longer than the rest of describe_wait().
- */
+/* Reads the number of the system call from the registers of the thread at its entry into the
+ * kernel. The helper finds them, too, but its call takes longer than the rest of
+ * describe_wait(). */
 static __always_inline __s32 read_call_number(struct task_struct *t)
 {
 	__s32 call;
@@ -552,10 +547,8 @@ static __always_inline int is_compat_call(struct task_struct *t)
 						   : t->thread_info.flags >> TIF_32BIT & 1;
 }
 
-/*
- * Reads the thread that holds the futex, while t still runs. Its number is that in the pid
- * namespace of the process, so it is read only in the initial namespace.
- */
+/* Reads the thread that holds the futex, while t still runs. Its number is that in the pid
+ * namespace of the process, so it is read only in the initial namespace. */
 static __always_inline void read_holder(struct wait_slot *w, struct task_struct *t)
 {
 	__u32 operation, holder = 0;
@@ -725,10 +718,8 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 
 /* ---- tracepoints ---- */
 
-/*
- * A thread may be woken before it has left its CPU. Then its wait has no begin. The begin that
- * seed_waits has set may be too early, because the thread may have run since.
- */
+/* A thread may be woken before it has left its CPU. Then its wait has no begin. The begin that
+ * seed_waits has set may be too early, because the thread may have run since. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *t)
 {
@@ -761,10 +752,8 @@ static __always_inline void begin_throttled_wait(struct task_struct *t)
 	w->since = bpf_ktime_get_boot_ns();
 }
 
-/*
- * Returns 1 if the thread gets a user stack. When the budget runs short, the stacks go to threads
- * that have recently had long waits, and to others chosen by the low bits of the time.
- */
+/* Returns 1 if the thread gets a user stack. When the budget runs short, the stacks go to threads
+ * that have recently had long waits, and to others chosen by the low bits of the time. */
 static __always_inline int admit_user_stack(struct waits_cpu *c, const struct wait_slot *w,
 					    __u64 now)
 {
@@ -780,10 +769,8 @@ static __always_inline int admit_user_stack(struct waits_cpu *c, const struct wa
 	return 0;
 }
 
-/*
- * Returns how long ago something happened to a thread on this CPU or in its queue: `then` is a
- * clock of sched_info. 0: not known.
- */
+/* Returns how long ago something happened to a thread on this CPU or in its queue: `then` is a
+ * clock of sched_info. 0: not known. */
 static __always_inline __u64 time_since(struct task_struct *t, __u64 then)
 {
 	__u64 now = bpf_core_field_exists(t->se.cfs_rq->rq) ? t->se.cfs_rq->rq->clock : 0;
@@ -791,11 +778,9 @@ static __always_inline __u64 time_since(struct task_struct *t, __u64 then)
 	return then && then < now ? now - then : 0;
 }
 
-/*
- * Ends a wait whose wakeup was not seen, nor its switch to the CPU: some kernels run no program
+/* Ends a wait whose wakeup was not seen, nor its switch to the CPU: some kernels run no program
  * while certain processes run, such as those of the host of a virtual machine. The wait ends at
- * that switch.
- */
+ * that switch. */
 static __always_inline void end_unseen_wait(void *ctx, struct waits_cpu *c, struct task_struct *t,
 					    struct wait_slot *w, __u64 now)
 {
@@ -851,11 +836,9 @@ static __always_inline void handle_thread_exit(void *ctx, struct task_struct *t)
 	slot_end(t);
 }
 
-/*
- * Ends a throttled wait. Any other wait has ended at sched_waking, unless the waker ran between the
+/* Ends a throttled wait. Any other wait has ended at sched_waking, unless the waker ran between the
  * removal from the run queue and the switch, or the kernel did not run the program (see
- * end_unseen_wait). Then it ended when the thread was queued.
- */
+ * end_unseen_wait). Then it ended when the thread was queued. */
 static __always_inline void handle_switch_in(void *ctx, struct task_struct *t)
 {
 	struct wait_slot *w = slot_get(t);

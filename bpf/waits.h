@@ -99,10 +99,8 @@ struct wait_key {
 	union wait_what what; /* flags: only WAIT_KEY_FLAGS */
 };
 
-/*
- * Totals of waits by waker: by the waker's stacks, the process (or thread) that waited, and the
- * name of the waking thread. Only for long waits, because only their wakers have stacks.
- */
+/* Totals of waits by waker: by the waker's stacks, the process (or thread) that waited, and the
+ * name of the waking thread. Only for long waits, because only their wakers have stacks. */
 struct waker_key {
 	struct wait_key waits; /* what: only the flag WAIT_OF_WAKER */
 	char name[WAITS_NAME]; /* "interrupt", if it was one */
@@ -111,10 +109,8 @@ struct waker_key {
 struct wait_sum {
 	__u64 ns;
 	__u64 waits;
-	/*
-	 * If two CPUs end waits of one key at the same time, one of their updates of the next two
-	 * fields may be lost.
-	 */
+	/* If two CPUs end waits of one key at the same time, one of their updates of the next two
+	 * fields may be lost. */
 	__u64 max_ns;
 	__u64 last; /* the end of the last wait, ns of CLOCK_BOOTTIME */
 };
@@ -124,11 +120,9 @@ enum wait_record { WAIT_RECORD_EVENT = 1, WAIT_RECORD_STACK };
 /* A single wait. Times are ns of CLOCK_BOOTTIME. */
 struct wait_event {
 	__u32 type; /* WAIT_RECORD_EVENT */
-	/*
-	 * The holder when the wait for a futex began. Without WAIT_HOLDER_IS_IN_FUTEX it is the
+	/* The holder when the wait for a futex began. Without WAIT_HOLDER_IS_IN_FUTEX it is the
 	 * owner that a mutex of glibc stores after its futex; only the user stack shows whether the
-	 * futex is that of a mutex. 0: not known.
-	 */
+	 * futex is that of a mutex. 0: not known. */
 	__u32 holder_tid;
 	union wait_what what;
 	__u64 since, until;
@@ -140,10 +134,8 @@ struct wait_event {
 	char comm[WAITS_NAME], waker_comm[WAITS_NAME];
 };
 
-/*
- * A stack, the innermost function first. A caller has its return address in the kernel, an address
- * within its call instruction in a user stack.
- */
+/* A stack, the innermost function first. A caller has its return address in the kernel, an address
+ * within its call instruction in a user stack. */
 struct wait_stack {
 	__u32 type; /* WAIT_RECORD_STACK */
 	__u32 n;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/*
- * Assembly of a static probe as <sys/sdt.h> makes it, for a program that includes this:
+/* Assembly of a static probe as <sys/sdt.h> makes it, for a program that includes this:
  * "sonda_test:NAME" with usdt_semaphore. 64-bit machines only. `arguments` may have operands, whose
- * percent signs are doubled only in an extended asm.
- */
+ * percent signs are doubled only in an extended asm. */
 extern unsigned short usdt_semaphore;
 unsigned short usdt_semaphore __attribute__((section(".probes"))) = 0;
 

@@ -40,15 +40,13 @@ struct sonda_backend_options {
 	 * or vsock://CID:PORT. NULL: the default, as for sonda_init(). */
 	const char *producer_socket;
 	const char *consumer_socket;
-	/*
-	 * Replaces the addresses. Returns a connected stream socket, which the library then owns,
+	/* Replaces the addresses. Returns a connected stream socket, which the library then owns,
 	 * or -errno. The library's thread calls it for the first connection, and again after a
 	 * connection is lost or has failed. It must not block. Memory is shared over a unix socket
 	 * whose other end is the service. Over TCP and vsock, the events go through the socket. For
 	 * any other transport, return one end of a socketpair(2), and copy the bytes between its
 	 * other end and a TCP socket of the service. ctx must be valid until
-	 * sonda_backend_remove().
-	 */
+	 * sonda_backend_remove(). */
 	int (*connect)(void *ctx, enum sonda_port port);
 	void *ctx;
 	const char *producer_name; /* NULL: the first argument in /proc/self/cmdline */
@@ -61,10 +59,8 @@ struct sonda_backend_options {
 	void (*on_trouble)(void *ctx, const char *sentence);
 };
 
-/*
- * Adds a service and begins to connect to it. If the service does not run, the library tries again
- * later. Returns 0, -ENOTCONN (sonda_init() was not called), -EINVAL or -ENOMEM.
- */
+/* Adds a service and begins to connect to it. If the service does not run, the library tries again
+ * later. Returns 0, -ENOTCONN (sonda_init() was not called), -EINVAL or -ENOMEM. */
 int sonda_backend_add(const struct sonda_backend_options *options, struct sonda_backend **ret);
 
 /* Waits until the service has accepted this process's data sources, at most timeout_ms (negative:

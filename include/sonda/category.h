@@ -26,11 +26,9 @@ extern "C" {
 #define SONDA_MAX_TAGS 4
 #define SONDA_MAX_GROUP 4 /* names in a group; further ones are ignored */
 
-/*
- * A text that is written once in each sequence; later uses write only its number. The struct and
+/* A text that is written once in each sequence; later uses write only its number. The struct and
  * the text must stay valid and unchanged; usually both are static. id belongs to the library;
- * initialise it to 0.
- */
+ * initialise it to 0. */
 struct sonda_string {
 	const char *text;
 	uint32_t id;

@@ -119,11 +119,9 @@ struct sonda_data_source_options {
 	size_t descriptor_len;
 };
 
-/*
- * Registers a data source with every backend, including those of a later sonda_init(). ds must stay
+/* Registers a data source with every backend, including those of a later sonda_init(). ds must stay
  * valid until it is unregistered. Returns 0; -EEXIST: the name or ds is registered already;
- * -ENOSPC: the process has 64 data sources; -EINVAL; -ENOMEM.
- */
+ * -ENOSPC: the process has 64 data sources; -EINVAL; -ENOMEM. */
 int sonda_data_source_register(struct sonda_data_source *ds,
 			       const struct sonda_data_source_options *options);
 /* Replaces the further fields of the descriptor and updates the services. Returns 0, -ENOENT or
@@ -144,12 +142,10 @@ static inline uint32_t sonda_data_source_enabled(const struct sonda_data_source 
 	return __atomic_load_n(&ds->enabled, __ATOMIC_RELAXED);
 }
 
-/*
- * Enters an instance and returns the calling thread's writer, which is made on first use. Returns
+/* Enters an instance and returns the calling thread's writer, which is made on first use. Returns
  * NULL if the instance does not record (any more), this thread is inside another SONDA_TRACE (as in
  * a signal handler or an allocator's hook), or there is no memory. If the writer exists and has
- * room, no lock and no system call is used. Between enter and leave the instance cannot end.
- */
+ * room, no lock and no system call is used. Between enter and leave the instance cannot end. */
 struct sonda_writer *sonda_writer_enter(struct sonda_data_source *ds, unsigned instance);
 void sonda_writer_leave(struct sonda_writer *w);
 
@@ -157,12 +153,10 @@ void sonda_writer_leave(struct sonda_writer *w);
 struct sonda_packet *sonda_packet_begin(struct sonda_writer *w);
 void sonda_packet_end(struct sonda_writer *w);
 
-/*
- * Returns true if readers do not have the definitions (interned names, deltas) of earlier packets
+/* Returns true if readers do not have the definitions (interned names, deltas) of earlier packets
  * of this writer: the writer is new, the service requested a clear, or packets were dropped and
  * there is room again. The next call returns false. The following packets must repeat all
- * definitions, the first of them with sequence_flags 1.
- */
+ * definitions, the first of them with sequence_flags 1. */
 bool sonda_writer_was_cleared(struct sonda_writer *w);
 /* Returns thread_state_size bytes, which were zeroed when the writer was made; NULL if the size is
  * 0. */

@@ -49,10 +49,8 @@ void sonda_packet_raw(struct sonda_packet *p, const void *data, size_t len);
 void sonda_packet_open(struct sonda_packet *p, uint32_t field);
 void sonda_packet_close(struct sonda_packet *p);
 
-/*
- * The same encoder for a message of any size in memory of its own, such as a DataSourceDescriptor
- * or a TraceConfig. These functions allocate.
- */
+/* The same encoder for a message of any size in memory of its own, such as a DataSourceDescriptor
+ * or a TraceConfig. These functions allocate. */
 struct sonda_packet *sonda_message_new(void); /* NULL: no memory */
 /* Returns the bytes, valid until the next call for p; NULL if there was no memory for a field. */
 const void *sonda_message_data(struct sonda_packet *p, size_t *ret_len);

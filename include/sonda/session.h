@@ -60,12 +60,10 @@ int sonda_session_stop(struct sonda_session *s, int timeout_ms);
  * with an error. */
 int sonda_session_wait(struct sonda_session *s, int timeout_ms);
 
-/*
- * Reads the data from the buffers, which empties them. Calls fn on the calling thread with parts of
+/* Reads the data from the buffers, which empties them. Calls fn on the calling thread with parts of
  * a trace file, each of whole packets, borrowed during the call. If fn returns a value other than
  * 0, reading ends and that value is returned. After that, and after an error, only
- * sonda_session_free() is valid. timeout_ms applies to each part.
- */
+ * sonda_session_free() is valid. timeout_ms applies to each part. */
 int sonda_session_read(struct sonda_session *s, int (*fn)(void *ctx, const void *data, size_t len),
 		       void *ctx, int timeout_ms);
 /* As sonda_session_read(), into a file, pipe or socket, which may be non-blocking. Also returns
@@ -76,14 +74,12 @@ int sonda_session_read_fd(struct sonda_session *s, int fd, int timeout_ms);
  * can only be read. */
 int sonda_session_clone(struct sonda_session *s, const char *unique_session_name, int timeout_ms);
 
-/*
- * Detach: the tracing session continues without this connection, under a key (not ""). Then s can
+/* Detach: the tracing session continues without this connection, under a key (not ""). Then s can
  * only be freed. Attach: a new session, of any process of the same user, takes over the tracing
  * session, as if it had started it. If no session is attached when tracing ends, the service frees
  * the buffers, and only the file of the config (write_into_file) has the trace. Detach returns
  * -EPROTO if the user has another detached session with this key; attach returns it if there is
- * none.
- */
+ * none. */
 int sonda_session_detach(struct sonda_session *s, const char *key, int timeout_ms);
 int sonda_session_attach(struct sonda_session *s, const char *key, int timeout_ms);
 
@@ -92,11 +88,9 @@ int sonda_session_attach(struct sonda_session *s, const char *key, int timeout_m
 int sonda_session_stats(struct sonda_session *s, int timeout_ms, void **ret, size_t *ret_len);
 int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret, size_t *ret_len);
 
-/*
- * Events, for a program with its own loop. Call sonda_session_fd() before the start: it enables
+/* Events, for a program with its own loop. Call sonda_session_fd() before the start: it enables
  * events, and returns a descriptor (owned by the session) to poll for POLLIN, or -errno.
- * sonda_session_next_event() returns 1 and the next event, or 0. Neither blocks.
- */
+ * sonda_session_next_event() returns 1 and the next event, or 0. Neither blocks. */
 #define SONDA_SESSION_TEXT 128
 
 enum sonda_session_event_type {

@@ -45,12 +45,10 @@ struct sonda_init_options {
 	/* Called on the library's thread with a sentence about a problem. NULL: not reported. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	void *ctx;
-	/*
-	 * Startup tracing: from sonda_init() on, track events of these categories ("net*,disk" or
+	/* Startup tracing: from sonda_init() on, track events of these categories ("net*,disk" or
 	 * "*") are kept in 1 MiB of memory, even without a service. The first session that records
 	 * all of the categories gets them. They are dropped and counted if the memory is full, or
-	 * no session starts within startup_ms (0: 10,000). NULL: none.
-	 */
+	 * no session starts within startup_ms (0: 10,000). NULL: none. */
 	const char *startup_categories;
 	unsigned startup_ms;
 };
@@ -59,21 +57,17 @@ struct sonda_init_options {
  * if no session takes over the startup events, or if its event is inside another event. */
 uint64_t sonda_track_events_dropped(void);
 
-/*
- * Starts the library's thread, which connects to the services, and reconnects when they restart.
+/* Starts the library's thread, which connects to the services, and reconnects when they restart.
  * options may be NULL. A second call has no effect, except in a child after fork(), where nothing
- * is traced without it. Returns 0, -EINVAL or -errno of the thread.
- */
+ * is traced without it. Returns 0, -EINVAL or -errno of the thread. */
 int sonda_init(const struct sonda_init_options *options);
 
 /* Waits until the system service has accepted this process's data sources, at most timeout_ms
  * (negative: does not wait). Returns 0, -ETIMEDOUT or -ENOTCONN (sonda_init() was not called). */
 int sonda_wait_connected(int timeout_ms);
 
-/*
- * Sends the data of all threads, disconnects and ends the library's thread. Data sources stay
- * registered, and sonda_init() may be called again. exit() calls it.
- */
+/* Sends the data of all threads, disconnects and ends the library's thread. Data sources stay
+ * registered, and sonda_init() may be called again. exit() calls it. */
 void sonda_shutdown(void);
 
 /* Activates triggers of sessions. Without a connection, they are sent if the library connects

@@ -88,12 +88,10 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 	SONDA_UNNAMED_(category, SONDA_EVENT_COUNTER, SONDA_TRACK(track),                          \
 		       sonda_arg_d(SONDA_ARG_COUNTER_DOUBLE, NULL, (v)), SONDA_LIST_END_)
 
-/*
- * The state that a state track has from now on: a name, which is a literal for SONDA_STATE(), and
+/* The state that a state track has from now on: a name, which is a literal for SONDA_STATE(), and
  * arguments. An event with the state that the track already has adds its arguments to that state.
  * SONDA_STATE_END() ends the state; the track then has none. Writing a state twice is harmless, so
- * several threads may write the states of one track.
- */
+ * several threads may write the states of one track. */
 #define SONDA_STATE(category, track, ...)                                                          \
 	SONDA_EVENT_(category, SONDA_EVENT_STATE, SONDA_FIRST_(__VA_ARGS__, 0),                    \
 		     SONDA_TRACK(track), SONDA_REST_(__VA_ARGS__, SONDA_LIST_END_))

@@ -7,8 +7,10 @@
 
 #include "common/trace_stats.pb-c.h"
 
-/* The service's own counters: message TraceStats, from a packet of the trace or from the answer to
- * GetTraceStats. */
+/*
+ * The service's own counters: message TraceStats, from a packet of the trace or from the answer to
+ * GetTraceStats.
+ */
 
 #define BUFFER_STATS_MAX 128 /* buffers of a session */
 

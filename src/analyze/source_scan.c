@@ -270,9 +270,8 @@ static bool scan_unwind(struct source_scan *s, const struct pb_field *message)
 		       PB_TO(PB_UNWIND_STATS_FILES_CUT, &s->unwind.cut));
 }
 
-/*
- * Reads what linux.cgroup_members lost, and why it polled control groups: polling misses processes.
- */
+/* Reads what linux.cgroup_members lost, and why it polled control groups: polling misses
+ * processes. */
 static bool scan_members(struct source_scan *s, const struct pb_field *message)
 {
 	struct pb_field because = {0};

@@ -59,11 +59,9 @@ static void count_gap(struct sequence *s, uint32_t dropped)
 		s->by_reason[i] += dropped >> i & 1;
 }
 
-/*
- * Adds one packet to its sequence. first: the packet has first_packet_on_sequence. A mark without a
+/* Adds one packet to its sequence. first: the packet has first_packet_on_sequence. A mark without a
  * reason (dropped is 1) on the first packet of a sequence is ignored: one kind of central buffer
- * marks each first packet, and its own counters have the overwritten data.
- */
+ * marks each first packet, and its own counters have the overwritten data. */
 static void sequence_table_add_packet(struct sequence_table *t, uint32_t id, int32_t pid,
 				      uint32_t dropped, bool first)
 {

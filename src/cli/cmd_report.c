@@ -210,10 +210,8 @@ static void put_more_command(const struct report_section *s, const struct output
 	strbuf_putc(b, ')');
 }
 
-/*
- * Prints the title, the note, and the command that shows more. A note that does not fit into the
- * line is omitted. A command that does not fit gets a line of its own.
- */
+/* Prints the title, the note, and the command that shows more. A note that does not fit into the
+ * line is omitted. A command that does not fit gets a line of its own. */
 static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};

@@ -8,8 +8,10 @@
 #include "base/core/err.h"
 #include "base/text/str.h"
 
-/* Rows of a statement as text: a table with aligned columns, records with a line for each column,
- * CSV (RFC 4180) or JSON (an array of objects). */
+/*
+ * Rows of a statement as text: a table with aligned columns, records with a line for each column,
+ * CSV (RFC 4180) or JSON (an array of objects).
+ */
 
 enum sql_format {
 	SQL_TABLE,

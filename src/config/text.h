@@ -44,11 +44,9 @@ int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const c
 int text_parse_lossy(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
 		     size_t len, struct strbuf *errors, ProtobufCMessage **ret_message);
 
-/*
- * Appends the message as text, two spaces per level, fields sorted by number. The same message
+/* Appends the message as text, two spaces per level, fields sorted by number. The same message
  * always gives the same text, and text_parse() reads it back. Exception: unknown fields and enum
- * values are printed as numbers, which text_parse() rejects.
- */
+ * values are printed as numbers, which text_parse() rejects. */
 void text_print(const ProtobufCMessage *message, struct strbuf *out);
 
 /* Appends one value of a field that is not a message, as text_print does. */

@@ -30,10 +30,8 @@ const void *text_field_get(const ProtobufCMessage *message, const ProtobufCField
 const ProtobufCFieldDescriptor *text_field_oneof_member(const ProtobufCMessage *message,
 							const ProtobufCFieldDescriptor *field);
 
-/*
- * Sets a field, or appends to it, as protobuf_c_message_unpack() does. The message takes ownership
+/* Sets a field, or appends to it, as protobuf_c_message_unpack() does. The message takes ownership
  * of memory that the value points to. The message must have been empty at first and filled by this
- * function only. Returns 0, or -ENOMEM and changes nothing.
- */
+ * function only. Returns 0, or -ENOMEM and changes nothing. */
 int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 		   const void *value);

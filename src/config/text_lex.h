@@ -55,11 +55,9 @@ struct text_report {
 /* Returns the line number of `at`, from 1. */
 unsigned text_report_line_number(const struct text_report *r, const char *at);
 
-/*
- * The state of the parser, shared by the grammar (text_parse.c) and the values of single fields
+/* The state of the parser, shared by the grammar (text_parse.c) and the values of single fields
  * (text_scalar.c). Functions do not return errors, they report them. After TEXT_MAX_ERRORS, or if
- * memory runs out, the input ends: every token is TEXT_END and no more errors are reported.
- */
+ * memory runs out, the input ends: every token is TEXT_END and no more errors are reported. */
 struct text_parser {
 	struct text_lexer lexer; /* positioned after token; copy it to look ahead */
 	/* The next token; never TEXT_BAD_BYTES. The position of TEXT_END is the end of the last

@@ -20,11 +20,9 @@ union text_scalar {
 	ProtobufCMessage *message;
 };
 
-/*
- * Reads the tokens of one value and converts them for the field, which must not be a message.
+/* Reads the tokens of one value and converts them for the field, which must not be a message.
  * Returns false if the value is invalid; the error was reported and the tokens of the value, if
- * any, were read.
- */
+ * any, were read. */
 bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *field,
 		      union text_scalar *ret_v);
 /* Frees the memory of a value that was not put into a message. */

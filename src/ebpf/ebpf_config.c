@@ -28,11 +28,9 @@ static bool has_dot_dot(const char *path)
 	return false;
 }
 
-/*
- * Finds the id of a control group of version 2: the inode of its directory, in the mount points
+/* Finds the id of a control group of version 2: the inode of its directory, in the mount points
  * fs/cgroup, or fs/cgroup/unified beside version 1. path is below the mount point ("/" is the root)
- * and must not lead out of it. Returns 0, or -errno and sets e.
- */
+ * and must not lead out of it. Returns 0, or -errno and sets e. */
 static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id,
 			  struct err_text *e)
 {

@@ -51,16 +51,12 @@ struct ebpf_config {
 int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		     const struct ebpf_family *const *families, size_t n,
 		     struct ebpf_errors *errors);
-/*
- * Call it after ebpf_config_init(): resolves the control groups of the config. Returns 0 or
- * -ENOMEM.
- */
+/* Call it after ebpf_config_init(): resolves the control groups of the config. Returns 0 or
+ * -ENOMEM. */
 int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
-/*
- * The same for subject_config. If it cannot be fulfilled, no thread is counted. Returns 0 or
- * -ENOMEM.
- */
+/* The same for subject_config. If it cannot be fulfilled, no thread is counted. Returns 0 or
+ * -ENOMEM. */
 int ebpf_config_find_subject(struct ebpf_config *s, const Pb__SubjectConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
 void ebpf_config_deinit(struct ebpf_config *s);

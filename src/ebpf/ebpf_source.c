@@ -40,9 +40,8 @@ struct ebpf_counters {
 	struct user_program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
 	struct histogram *histograms[EBPF_HISTOGRAMS_MAX]; /* owned */
 	size_t n_histograms;
-	/*
-	 * Families, histograms, user programs; family of a program is NULL until its file is read.
-	 */
+	/* Families, histograms, user programs; family of a program is NULL until its file is
+	 * read. */
 	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_HISTOGRAMS_MAX + EBPF_PROGRAMS_MAX];
 	size_t n_runs;
 	size_t at; /* next run of the pass */
@@ -54,10 +53,8 @@ static bool is_histogram(const struct ebpf_counters *s, size_t i)
 	return i >= s->settings.n && i - s->settings.n < s->n_histograms;
 }
 
-/*
- * Sets the family of run i; for a user program it reads the file. Returns 0, or -errno and sets
- * why.
- */
+/* Sets the family of run i; for a user program it reads the file. Returns 0, or -errno and sets
+ * why. */
 static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 {
 	size_t p = i - s->settings.n - s->n_histograms;
@@ -146,10 +143,8 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	ds_activate_triggers(s->poll.h, names, n);
 }
 
-/*
- * User programs are always read: events in their rings would be lost. Histograms are read once a
- * second.
- */
+/* User programs are always read: events in their rings would be lost. Histograms are read once a
+ * second. */
 static bool may_skip_read(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_over_budget(r);

@@ -25,20 +25,14 @@ struct program_cost {
 };
 
 void program_cost_deinit(struct program_cost *c);
-/*
- * Call it in each pass after all families were read. Stops families above the limit, the most
- * expensive first, until the sum is below it.
- */
+/* Call it in each pass after all families were read. Stops families above the limit, the most
+ * expensive first, until the sum is below it. */
 void program_cost_end_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
 			   struct ebpf_errors *errors);
-/*
- * Updates the tracks of missed runs. program_cost_end_pass() does so periodically; call this for
- * the last values.
- */
+/* Updates the tracks of missed runs. program_cost_end_pass() does so periodically; call this for
+ * the last values. */
 void program_cost_set_missed(struct program_cost *c, struct ebpf_run *runs, size_t n);
-/*
- * Writes the measurements of all families, also of stopped ones, as one packet
- * (EbpfCountersStats.costs). No packet of the writer may be open.
- */
+/* Writes the measurements of all families, also of stopped ones, as one packet
+ * (EbpfCountersStats.costs). No packet of the writer may be open. */
 void program_cost_write(const struct program_cost *c, const struct ebpf_run *runs, size_t n,
 			struct writer *w);

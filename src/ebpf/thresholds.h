@@ -17,19 +17,16 @@ struct thresholds;
 
 #define THRESHOLDS_MAX 32u
 
-/*
- * Reports invalid entries as errors. *ret is NULL if there are no thresholds. Returns 0 or -ENOMEM.
- */
+/* Reports invalid entries as errors. *ret is NULL if there are no thresholds. Returns 0 or
+ * -ENOMEM. */
 int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 		   struct thresholds **ret);
 /* No-op for NULL, as the functions below. */
 void thresholds_free(struct thresholds *t);
 /* A track_update_fn; ctx is the struct thresholds. */
 void thresholds_check_update(void *ctx, const struct track_update *seen);
-/*
- * Returns the number of triggers that fired since the last call, and their names, each once;
- * borrowed until the next call.
- */
+/* Returns the number of triggers that fired since the last call, and their names, each once;
+ * borrowed until the next call. */
 size_t thresholds_collect_fired(struct thresholds *t, const char *const **ret_names);
 /* Reports, at the end, the thresholds that matched no counter. */
 void thresholds_report_unused(const struct thresholds *t, struct ebpf_errors *errors);

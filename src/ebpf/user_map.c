@@ -179,10 +179,8 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
 	return r;
 }
 
-/*
- * Makes the layout of a type. map: name of the variable whose tags apply to all fields; may be
- * NULL. Returns 0, or -EINVAL and sets e to the end of a sentence: "has ..., which is ...".
- */
+/* Makes the layout of a type. map: name of the variable whose tags apply to all fields; may be
+ * NULL. Returns 0, or -EINVAL and sets e to the end of a sentence: "has ..., which is ...". */
 static int parse_layout(const struct btf *btf, uint32_t type, const char *map,
 			struct map_layout *ret, struct err_text *e)
 {

@@ -3,10 +3,8 @@
 
 #include "ebpf/engine/family.h"
 
-/*
- * A user program, as a family with one variant: an object file whose maps "sonda_counter_..."
- * become tracks (user_map.h). docs/reference/ebpf-programs.md explains how to write one.
- */
+/* A user program, as a family with one variant: an object file whose maps "sonda_counter_..."
+ * become tracks (user_map.h). docs/reference/ebpf-programs.md explains how to write one. */
 struct user_program;
 
 #define USER_MAPS_MAX 32u

@@ -22,11 +22,9 @@ struct import_options {
 			       * if its kernel is the recorded one */
 };
 
-/*
- * Writes the trace of the file `in` to the descriptor `out`. A file that is not seekable is copied
+/* Writes the trace of the file `in` to the descriptor `out`. A file that is not seekable is copied
  * into a temporary file first. Call it while the process has one thread. Returns 0, or -errno with
- * ret->problem set.
- */
+ * ret->problem set. */
 int import_run(int in, int out, const struct import_options *options, struct import_result *ret);
 
 /* What the process does, without one, for tests. Returns 0, or an error that is in ret. */

@@ -55,10 +55,8 @@
 #include "probes/tracefs.h"
 
 #define VERSION "sonda-probes " SONDA_VERSION
-/*
- * The producer name that existing trace configs use: producer_name_filter,
- * producers[].producer_name.
- */
+/* The producer name that existing trace configs use: producer_name_filter,
+ * producers[].producer_name. */
 #define PRODUCER_NAME "perfetto.traced_probes"
 
 #define BPF_ROOT "/etc/sonda/bpf.d" /* directory of user programs; owned by root */
@@ -169,10 +167,8 @@ static int parse_options(struct probes *p, int argc, char **argv)
 	}
 }
 
-/*
- * Finds the directory of the undo logs. Like the settings of tracefs, it does not survive a boot.
- * Only the user of this process may write to it. Leaves path unchanged if there is none.
- */
+/* Finds the directory of the undo logs. Like the settings of tracefs, it does not survive a boot.
+ * Only the user of this process may write to it. Leaves path unchanged if there is none. */
 static void find_undo_dir(char *path, size_t size)
 {
 	const char *own = getenv("XDG_RUNTIME_DIR");
@@ -208,10 +204,8 @@ static const char *prepare_tracefs(const char *state)
 	struct err_text e;
 	int r;
 
-	/*
-	 * Before tracefs_find() tries other mount points: an access below debugfs mounts tracefs
-	 * for all processes, and that mount stays.
-	 */
+	/* Before tracefs_find() tries other mount points: an access below debugfs mounts tracefs
+	 * for all processes, and that mount stays. */
 	r = tracefs_mount_private(tracefs_dirs[0]);
 	if (r == 0)
 		log_info("mounted tracefs on %s, visible to this process only", tracefs_dirs[0]);
@@ -352,11 +346,9 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 	return producer_new(&options, &p->producer);
 }
 
-/*
- * Returns a loop whose events have three priorities. The middle one is the usual one. The last one
+/* Returns a loop whose events have three priorities. The middle one is the usual one. The last one
  * is for work that waits until nothing else is to be done; one callback of it runs per turn of the
- * loop.
- */
+ * loop. */
 static struct event_base *event_loop_new(void)
 {
 	struct event_config *config = event_config_new();
@@ -402,10 +394,8 @@ static void probes_deinit(struct probes *p)
 	notify_close(&p->notify);
 }
 
-/*
- * Before Linux 5.11 the memory of BPF maps counts as locked memory, of which even root may have
- * only a few MB. If the limit cannot be raised, loading a program fails with an error.
- */
+/* Before Linux 5.11 the memory of BPF maps counts as locked memory, of which even root may have
+ * only a few MB. If the limit cannot be raised, loading a program fails with an error. */
 static void allow_locked_memory(void)
 {
 	const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -413,11 +403,9 @@ static void allow_locked_memory(void)
 	setrlimit(RLIMIT_MEMLOCK, &any);
 }
 
-/*
- * Makes the C library map large blocks, so that free() returns their memory to the kernel, also in
+/* Makes the C library map large blocks, so that free() returns their memory to the kernel, also in
  * the helper processes. By default, it would allocate later large blocks on the heap, where small
- * blocks behind them would keep them.
- */
+ * blocks behind them would keep them. */
 static void set_mmap_threshold(void)
 {
 #ifdef __GLIBC__

@@ -27,8 +27,6 @@ struct sandbox_paths {
 /* Returns 0, or -errno and sets e; then the process must not continue. */
 int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e);
 
-/*
- * Sets the effective capabilities: bits 1 << CAP_* of those that sonda-probes keeps. Logs the first
- * error.
- */
+/* Sets the effective capabilities: bits 1 << CAP_* of those that sonda-probes keeps. Logs the first
+ * error. */
 void sandbox_set_capabilities(uint64_t mask);

@@ -41,10 +41,8 @@ static int tracefs_explain(const char *dir, int error, struct err_text *e)
 		return err_set(e, -ENOENT,
 			       "nothing is mounted on %s: run as root: mount -t tracefs tracefs %s",
 			       dir, dir);
-	/*
-	 * Files that are created in tracefs and in instances/ get the owner of the directory;
-	 * before Linux 6.6 the existing files of the kernel do not.
-	 */
+	/* Files that are created in tracefs and in instances/ get the owner of the directory;
+	 * before Linux 6.6 the existing files of the kernel do not. */
 	return err_set(
 		e, -EACCES,
 		"%s/instances: %s: run sonda-probes as root, or let its user create instances: "
@@ -82,10 +80,8 @@ int tracefs_mount_private(const char *dir)
 		return r;
 	if (unshare(CLONE_NEWNS) < 0)
 		return -errno;
-	/*
-	 * This process still sees what other processes mount below /sys later. They do not see
-	 * what this process mounts.
-	 */
+	/* This process still sees what other processes mount below /sys later. They do not see
+	 * what this process mounts. */
 	if (mount(NULL, "/sys", NULL, MS_SLAVE, NULL) < 0)
 		return -errno;
 	return mount("tracefs", dir, "tracefs", 0, NULL) == 0 ? 0 : -errno;

@@ -4,11 +4,9 @@
 #include <stdint.h>
 #include <sys/random.h>
 
-/*
- * The pauses between attempts to reach a service: from 1 s, doubled by each, to 30 s, as
+/* The pauses between attempts to reach a service: from 1 s, doubled by each, to 30 s, as
  * traced_relay's, but each shortened at random by up to a half. So many machines do not return at
- * the same moment.
- */
+ * the same moment. */
 #define BACK_OFF_FIRST_MS 1000u
 #define BACK_OFF_LAST_MS 30000u
 

@@ -3,10 +3,9 @@
 
 struct event_base;
 
-/*
- * Keeps a connection to the RelayPort of the service, which reports this machine and its clocks
- * (client/producer/relay_client.h). Connects again when it is lost. Logs what the user must know.
- */
+/* Keeps a connection to the RelayPort of the service, which reports this machine and its clocks
+ * (client/producer/relay_client.h). Connects again when it is lost. Logs what the user must
+ * know. */
 struct machine_report;
 
 /* service is borrowed. Returns 0, or -ENOMEM or another -errno of the loop. */

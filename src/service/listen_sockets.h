@@ -18,11 +18,9 @@ enum { SOCKET_OF_PRODUCERS, SOCKET_OF_CONSUMERS };
 int socket_permissions_parse(const char *text, struct sock_permissions ret[static 2],
 			     struct err_text *e);
 
-/*
- * The listening sockets of the service: those that another process has passed to this one (socket
+/* The listening sockets of the service: those that another process has passed to this one (socket
  * activation), else those of the default addresses (sock_default_producer(): from the environment,
- * else built in). The last one is for consumers, the others for producers.
- */
+ * else built in). The last one is for consumers, the others for producers. */
 #define MAX_SOCKETS 16 /* PERFETTO_PRODUCER_SOCK_NAME may be a list */
 
 struct socket_options {

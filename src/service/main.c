@@ -101,11 +101,9 @@ static int run_loop(struct event_base *loop, struct service *service)
 	return r;
 }
 
-/*
- * Blocks or unblocks SIGINT and SIGTERM (how: SIG_BLOCK or SIG_UNBLOCK). They are blocked while the
+/* Blocks or unblocks SIGINT and SIGTERM (how: SIG_BLOCK or SIG_UNBLOCK). They are blocked while the
  * sockets' files exist but the loop does not handle signals yet: a signal would end the process
- * without removing the files.
- */
+ * without removing the files. */
 static void change_signal_mask(int how)
 {
 	sigset_t set;

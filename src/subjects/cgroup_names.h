@@ -52,19 +52,16 @@ struct cgroup_names_options {
 
 struct cgroup_names;
 
-/*
- * Returns 0 or -errno. Without the processes of name_reader.h rows contain only what their paths
- * reveal.
- */
+/* Returns 0 or -errno. Without the processes of name_reader.h rows contain only what their paths
+ * reveal. */
 int cgroup_names_new(const struct cgroup_names_options *o, struct cgroup_names **ret);
 void cgroup_names_free(struct cgroup_names *n);
 
 /* Adds the next group of the tree that has no row. Returns false after the last one; the next call
  * walks again. */
 bool cgroup_names_walk_step(struct cgroup_names *n);
-/*
- * Adds a group. Returns its row, which may be an existing one; or NULL if memory or rows run out.
- */
+/* Adds a group. Returns its row, which may be an existing one; or NULL if memory or rows run
+ * out. */
 const struct cgroup_row *cgroup_names_add(struct cgroup_names *n, uint64_t id, uint64_t parent,
 					  const char *path);
 /* Waits until all names are read, for at most `ms`; files are not read a second time. Call it in a

@@ -30,11 +30,9 @@ static bool is_number(struct span s)
 	return s.len > 0 && s.len < 10 && strspn(s.p, "0123456789") >= s.len;
 }
 
-/*
- * The name of a container's own group. The part between prefix and suffix must be `is`. The
+/* The name of a container's own group. The part between prefix and suffix must be `is`. The
  * parent's name is `below` (NULL: any). One table for the drivers "systemd" and "cgroupfs" of each
- * runtime.
- */
+ * runtime. */
 static const struct container_rule {
 	const char *below, *prefix, *suffix;
 	bool (*is)(struct span middle);

@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * The hierarchies of control groups of this machine, and a walk over one of them. Only directories
- * are opened; a name is a group by the type of its entry.
- */
+/* The hierarchies of control groups of this machine, and a walk over one of them. Only directories
+ * are opened; a name is a group by the type of its entry. */
 #define CGROUP_WALK_DEPTH 64 /* deeper groups are left out */
 #define CGROUP_PATH_MAX 4096 /* with a NUL; groups with longer paths are left out */
 
@@ -18,11 +16,9 @@ struct cgroup_mount {
 	const char *threads; /* the file with a group's threads */
 };
 
-/*
- * Finds the n-th hierarchy: 0 is version 2, in fs/cgroup or in fs/cgroup/unified; then come those
+/* Finds the n-th hierarchy: 0 is version 2, in fs/cgroup or in fs/cgroup/unified; then come those
  * of version 1 that a manager or a runtime makes groups in, systemd's first. Returns false if there
- * is none; with n = 0 there may still be others.
- */
+ * is none; with n = 0 there may still be others. */
 bool cgroup_mount_find(const char *sys_root, unsigned n, struct cgroup_mount *ret);
 #define CGROUP_MOUNTS_MAX 6
 

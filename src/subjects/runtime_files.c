@@ -399,9 +399,8 @@ static bool parse_container_log(const char *entry, const char *id, struct contai
 	return true;
 }
 
-/*
- * Reads names from a directory's name like NAMESPACE_POD_UID. Returns true if the UID is this one.
- */
+/* Reads names from a directory's name like NAMESPACE_POD_UID. Returns true if the UID is this
+ * one. */
 static bool parse_pod_log(const char *entry, const char *uid, struct container_names *to)
 {
 	char namespace[CONTAINER_NAME_SIZE], pod[CONTAINER_NAME_SIZE];

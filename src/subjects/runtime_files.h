@@ -6,11 +6,9 @@
 
 #include "subjects/cgroup_path.h"
 
-/*
- * The files in which container runtimes keep the names of their containers. They are hostile: the
+/* The files in which container runtimes keep the names of their containers. They are hostile: the
  * authors of images and pods choose labels and names. An id is hostile, too: it is the name of a
- * group.
- */
+ * group. */
 #define RUNTIME_FILE_MAX (1u << 20) /* bytes; a larger file is not read */
 #define CONTAINER_NAME_SIZE 257 /* of each name, with a NUL; longer ones are ignored */
 

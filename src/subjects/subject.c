@@ -332,10 +332,8 @@ struct hierarchy {
 	struct cgroup_names *names; /* owned */
 };
 
-/*
- * Adds the groups that the name refers to in the first hierarchy that has it. Returns 0, also if it
- * may be awaited; or -errno and sets e.
- */
+/* Adds the groups that the name refers to in the first hierarchy that has it. Returns 0, also if it
+ * may be awaited; or -errno and sets e. */
 static int subject_find_name(struct subject *s, const struct hierarchy *h, size_t n,
 			     const struct noun *noun, const char *name, bool may_wait,
 			     struct err_text *e)
@@ -623,10 +621,8 @@ static bool is_line_below_name(const char *line, const char *name)
 
 #define FIRST_CGROUP_NAMESPACE 0xEFFFFFFBu /* inode; include/linux/proc_ns.h */
 
-/*
- * Returns true if this process is in a namespace of control groups, as in a container: then paths
- * in /proc are relative to a group whose own path it cannot read.
- */
+/* Returns true if this process is in a namespace of control groups, as in a container: then paths
+ * in /proc are relative to a group whose own path it cannot read. */
 static bool is_in_namespace(const char *proc_root)
 {
 	char path[256];

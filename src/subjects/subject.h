@@ -9,11 +9,9 @@
 #include "base/core/pid_set.h"
 #include "config/data_source_config.pb-c.h"
 
-/*
- * What a data source records (SubjectConfig): the groups that its names currently refer to, and the
+/* What a data source records (SubjectConfig): the groups that its names currently refer to, and the
  * threads in them. Call these in a coroutine, or where a few milliseconds do not matter: the walk
- * over the groups takes about 20 us for each.
- */
+ * over the groups takes about 20 us for each. */
 #define SUBJECT_GROUPS_MAX 256
 #define SUBJECT_PROGRAM_LEN 15 /* characters of a thread's name that are compared */
 
@@ -38,22 +36,18 @@ struct subject {
 	size_t n_names;
 };
 
-/*
- * Finds the groups. Returns 0; -ESRCH if a name is unknown, and may not be awaited; -ENOTUNIQ if it
+/* Finds the groups. Returns 0; -ESRCH if a name is unknown, and may not be awaited; -ENOTUNIQ if it
  * matches several; -EINVAL if the config is invalid; -ENOENT if there are no control groups; or
- * another -errno. Sets e on failure: it lists names that exist. The caller frees in any case.
- */
+ * another -errno. Sets e on failure: it lists names that exist. The caller frees in any case. */
 int subject_find_groups(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
 			struct err_text *e);
 void subject_deinit(struct subject *s);
 
 /* Adds the threads in the groups to the set. Returns 0 or -errno; removed groups count as empty. */
 int subject_add_threads(const struct subject *s, struct pid_set *to);
-/*
- * Adds the processes that start the groups' processes: parents outside of the groups; for groups
+/* Adds the processes that start the groups' processes: parents outside of the groups; for groups
  * that are awaited or empty, the service managers, the runtimes of containers, and those of the
- * config.
- */
+ * config. */
 void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 			  const char *proc_root, struct pid_set *to);
 
@@ -68,11 +62,9 @@ bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, co
 struct cgroup_row;
 struct event_base;
 
-/*
- * What BPF programs compare: ids of groups that exist; names of groups that are made later, as in
+/* What BPF programs compare: ids of groups that exist; names of groups that are made later, as in
  * struct subject; and names of programs with NULs up to the end. The names of awaited containers
- * and pods are known only when their runtime has written its files.
- */
+ * and pods are known only when their runtime has written its files. */
 struct subject_ids {
 	bool is_set; /* the config names a subject */
 	const char *sys_root; /* borrowed */

@@ -111,10 +111,8 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
 	return 0;
 }
 
-/*
- * Of several names of an address, one with a size comes first; then one that other files can refer
- * to; then the one with fewer underscores at its start; then the earlier one in the file.
- */
+/* Of several names of an address, one with a size comes first; then one that other files can refer
+ * to; then the one with fewer underscores at its start; then the earlier one in the file. */
 static int compare_symbol_addresses(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a, *y = b;

@@ -39,11 +39,9 @@ struct program_reader {
 	bool is_stripped; /* and no debug file was found */
 };
 
-/*
- * Opens the file, and its separate debug file if the functions are there. Returns 0, and the caller
+/* Opens the file, and its separate debug file if the functions are there. Returns 0, and the caller
  * stops the reader; or -errno and sets e, a sentence that begins with the path. Call it while the
- * process has one thread.
- */
+ * process has one thread. */
 int program_reader_start(const char *path, struct program_reader *ret, struct err_text *e);
 void program_reader_stop(struct program_reader *r);
 

@@ -6,10 +6,8 @@
 
 #include "symbols/elf_symbols.h"
 
-/*
- * The process of the program reader: parses the open file `program`, which its owner's debug file
- * may complete, and answers the requests on fd.
- */
+/* The process of the program reader: parses the open file `program`, which its owner's debug file
+ * may complete, and answers the requests on fd. */
 #define PROGRAM_NAME_MAX 1024 /* bytes of a name or pattern, with a NUL */
 #define PROGRAM_READER_MEMORY (1ull << 30) /* bytes of address space of the process */
 #define PROGRAM_SUGGESTIONS_MAX 4

@@ -108,12 +108,10 @@ static int write_restrict(const char *proc_root, int value)
 #define LOCK_TRIES 20
 #define LOCK_PAUSE_MS 1
 
-/*
- * Locks kptr_restrict until the descriptor is closed. Another sonda-probes holds the lock for a few
+/* Locks kptr_restrict until the descriptor is closed. Another sonda-probes holds the lock for a few
  * system calls only. But any user can hold it for longer, so this function gives up after
  * LOCK_TRIES attempts and does not stop the event loop. Returns the descriptor or -errno,
- * -EWOULDBLOCK if another process holds the lock.
- */
+ * -EWOULDBLOCK if another process holds the lock. */
 static int lock_restrict(const char *proc_root)
 {
 	_cleanup_(closep) int fd = -1;
@@ -133,10 +131,8 @@ static int lock_restrict(const char *proc_root)
 	return -errno;
 }
 
-/*
- * Opens the file while the value is lowered, and sets whether the value was restored. Nothing may
- * happen in between.
- */
+/* Opens the file while the value is lowered, and sets whether the value was restored. Nothing may
+ * happen in between. */
 static int open_with_restrict_lowered(const char *proc_root, int value, int lower,
 				      bool *ret_is_back)
 {
@@ -188,10 +184,8 @@ static int open_by_lowering(const char *proc_root, struct err_text *e)
 	return set_hidden_error(e, value);
 }
 
-/*
- * Returns a descriptor at the start of the file, or -errno with e; -EACCES if all addresses are
- * hidden.
- */
+/* Returns a descriptor at the start of the file, or -errno with e; -EACCES if all addresses are
+ * hidden. */
 static int kallsyms_open(const char *proc_root, struct err_text *e)
 {
 	int fd = symbol_cache_open_file(proc_root), r;
@@ -282,10 +276,8 @@ static void symbol_cache_finish_loading(struct symbol_cache *s, int error)
 	notify_users(s);
 }
 
-/*
- * Does one read or one step, in less than a millisecond. Returns 1 if there is more to do, 0, or
- * -errno.
- */
+/* Does one read or one step, in less than a millisecond. Returns 1 if there is more to do, 0, or
+ * -errno. */
 static int load_one_step(struct symbol_cache *s)
 {
 	ssize_t n;

@@ -320,10 +320,8 @@ static bool name_equals(const char *s, size_t len, const char *name)
 	return len == strlen(name) && !memcmp(s, name, len);
 }
 
-/*
- * Adds the symbol of "ADDRESS TYPE NAME", NUL-terminated. Returns 0, also if it skips the line, or
- * -ENOMEM.
- */
+/* Adds the symbol of "ADDRESS TYPE NAME", NUL-terminated. Returns 0, also if it skips the line, or
+ * -ENOMEM. */
 static int symbol_table_build_add_line(struct symbol_table_build *b, const char *line)
 {
 	uint32_t number = NO_NAME;

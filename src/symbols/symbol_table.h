@@ -17,10 +17,8 @@
 #define SYMBOL_TABLE_BLOCK                                                                         \
 	32u /* symbols in a block; the address of its first one is stored in full */
 
-/*
- * A run of symbols in bytes. Each symbol is stored as the difference to the address before it, and
- * its name.
- */
+/* A run of symbols in bytes. Each symbol is stored as the difference to the address before it, and
+ * its name. */
 struct symbol_table_block {
 	uint64_t address; /* of the first symbol */
 	uint32_t at; /* offset in bytes; the block ends where the next one begins */
@@ -40,10 +38,8 @@ struct symbol_table {
 /* A zeroed table is allowed. */
 void symbol_table_deinit(struct symbol_table *k);
 
-/*
- * Copies the name of the function that contains the address, without a NUL, to ret_name, which has
- * room for SYMBOL_TABLE_NAME_MAX bytes. Returns its length, or 0 if there is no function.
- */
+/* Copies the name of the function that contains the address, without a NUL, to ret_name, which has
+ * room for SYMBOL_TABLE_NAME_MAX bytes. Returns its length, or 0 if there is no function. */
 size_t symbol_table_find_name(const struct symbol_table *k, uint64_t address, char *ret_name);
 
 /* Returns the bytes of memory that the table uses. */
@@ -99,10 +95,8 @@ struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b)
 
 /* Returns 0 or -ENOMEM; after an error b may only be freed. */
 int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size_t len);
-/*
- * Returns 1 if there is more to do, 0 if the table is complete, or -ENOMEM. Feed no text after the
- * first step.
- */
+/* Returns 1 if there is more to do, 0 if the table is complete, or -ENOMEM. Feed no text after the
+ * first step. */
 int symbol_table_build_step(struct symbol_table_build *b);
 /* Returns the table, which may be empty, and frees b. The caller owns the table. */
 struct symbol_table symbol_table_build_finish(struct symbol_table_build *b);

@@ -53,11 +53,9 @@ bool frame_next_method(const struct frame *f, size_t *pos, uint32_t *ret_id, con
 /* Maximum size of an envelope: the bytes that the functions below write before a payload. */
 #define FRAME_MAX_HEAD 64
 
-/*
- * Write the heads of invoke and reply frames: the caller sends head and payload as one message.
+/* Write the heads of invoke and reply frames: the caller sends head and payload as one message.
  * Each function returns the number of bytes written to buf. The payload is the last field of the
- * innermost message, so nothing follows it.
- */
+ * innermost message, so nothing follows it. */
 size_t frame_put_invoke(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id,
 			uint32_t service_id, uint32_t method_id, bool drop_reply,
 			size_t payload_len);

@@ -3,10 +3,8 @@
 
 #include <stddef.h>
 
-/*
- * Names of /proc/meminfo, by their number in MeminfoCounters (sys_stats_counters.proto). Number 0
- * is unused.
- */
+/* Names of /proc/meminfo, by their number in MeminfoCounters (sys_stats_counters.proto). Number 0
+ * is unused. */
 static const char *const meminfo_names[] = {
 	NULL,
 	"MemTotal",

@@ -23,10 +23,8 @@
  * Format: protobuf wire format; limits of Perfetto's ABI.
  */
 
-/*
- * The inline parts handle a range with enough room: one compare, a tag that folds to a constant, a
- * varint. At the end of a range the slow parts split the bytes.
- */
+/* The inline parts handle a range with enough room: one compare, a tag that folds to a constant, a
+ * varint. At the end of a range the slow parts split the bytes. */
 void pb_enc_raw_slow(struct pb_enc *e, const void *data, size_t len);
 void pb_enc_simple_slow(struct pb_enc *e, uint32_t tag, uint64_t v);
 

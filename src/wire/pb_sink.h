@@ -33,12 +33,10 @@ struct pb_enc {
 	uint64_t before; /* bytes written in earlier ranges */
 	unsigned depth;
 	struct pb_nest nest[PB_MAX_DEPTH];
-	/*
-	 * Called when the current range is too small for the next element: it is full, or its last
+	/* Called when the current range is too small for the next element: it is full, or its last
 	 * 1 to 3 bytes are too few for a length. First redirects every open size_field that is in
 	 * the old range. Then supplies the next range with pb_enc_set_range(), of at least
-	 * PB_MIN_RANGE bytes. Must not fail.
-	 */
+	 * PB_MIN_RANGE bytes. Must not fail. */
 	void (*refill)(struct pb_enc *e);
 };
 

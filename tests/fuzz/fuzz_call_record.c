@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the BPF programs of linux.syscalls, one after another, of any bytes: 2 bytes of size,
- * then a record. The texts of arguments must be printable ASCII, whatever their bytes. */
+/*
+ * Records of the BPF programs of linux.syscalls, one after another, of any bytes: 2 bytes of size,
+ * then a record. The texts of arguments must be printable ASCII, whatever their bytes.
+ */
 #include "ebpf/calls/calls_packets.c"
 
 #include "unit/../unit/procfs/fake_producer.h"

@@ -9,8 +9,10 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 
-/* The fields of one line of the journal, a line each; what comes out must be a message in which no
- * field comes twice. The same fields may activate triggers. */
+/*
+ * The fields of one line of the journal, a line each; what comes out must be a message in which no
+ * field comes twice. The same fields may activate triggers.
+ */
 
 static struct journald_triggers *make_triggers(void)
 {

@@ -6,8 +6,10 @@
 #include "cli/mcp/answer_of_json.h"
 #include "cli/mcp/mcp_server.h"
 
-/* The bytes up to an empty line are lines of a client of sonda mcp, and the rest is what the verbs print,
- * which no call runs here. */
+/*
+ * The bytes up to an empty line are lines of a client of sonda mcp, and the rest is what the verbs print,
+ * which no call runs here.
+ */
 
 #define MUST(condition) ((condition) ? (void)0 : abort())
 

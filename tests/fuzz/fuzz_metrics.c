@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of any bytes, as sonda metrics takes them. The input is a trace: each packet of it is one. All
- * formats are written, whose lines must be whole. */
+/*
+ * Packets of any bytes, as sonda metrics takes them. The input is a trace: each packet of it is one. All
+ * formats are written, whose lines must be whole.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,8 +8,10 @@
 
 #include "unit/../unit/procfs/fake_proc.h"
 
-/* A directory (proc_root) with one file under many names, for what reads files by itself. Include
- * it once in a fuzzer. */
+/*
+ * A directory (proc_root) with one file under many names, for what reads files by itself. Include
+ * it once in a fuzzer.
+ */
 
 static int one_file = -1;
 

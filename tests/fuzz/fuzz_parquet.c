@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parquet files of any bytes, read row by row, and written again: the second file has the rows of the first. The writer's
- * pages have a checksum, so the corpus has files of the writer. */
+/*
+ * Parquet files of any bytes, read row by row, and written again: the second file has the rows of the first. The writer's
+ * pages have a checksum, so the corpus has files of the writer.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

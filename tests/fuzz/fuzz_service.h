@@ -11,8 +11,10 @@
 #include "unit/../system/service_peer_consumer.h"
 #include "unit/../system/service_peer_producer.h"
 
-/* A service in this process, and peers that are connected to it: one for all inputs, which must
- * leave it as they found it. */
+/*
+ * A service in this process, and peers that are connected to it: one for all inputs, which must
+ * leave it as they found it.
+ */
 
 #define MUST(condition) ((condition) ? (void)0 : abort())
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of a user's BPF program, one after another, of any bytes: 8 bytes of time, then an event
+/*
+ * Events of a user's BPF program, one after another, of any bytes: 8 bytes of time, then an event
  * whose first byte has its size. Slices of a lane must not overlap in part, and each event must be
- * counted as one of three. */
+ * counted as one of three.
+ */
 #include "base/core/mem.h"
 #include "ebpf/tracks/event_tracks.c"
 

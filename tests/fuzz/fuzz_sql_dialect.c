@@ -7,8 +7,10 @@
 #include "analyze/dialect/database.h"
 #include "analyze/store/table_defs.h"
 
-/* The bytes as statements of SQL: those of the dialect, and macros. Each is prepared, and none runs for
- * long. */
+/*
+ * The bytes as statements of SQL: those of the dialect, and macros. Each is prepared, and none runs for
+ * long.
+ */
 
 #define MUST(condition) ((condition) ? (void)0 : abort())
 #define STEPS_MAX 20

@@ -7,8 +7,10 @@
 #include "analyze/store/store_image.h"
 #include "analyze/store/table_defs.h"
 
-/* The bytes as the image of a store, as a file of the cache would have it that passed all checks; and
- * as the trace, where its compressed packets are. */
+/*
+ * The bytes as the image of a store, as a file of the cache would have it that passed all checks; and
+ * as the trace, where its compressed packets are.
+ */
 
 #define MUST(condition) ((condition) ? (void)0 : abort())
 #define ROWS_MAX 64

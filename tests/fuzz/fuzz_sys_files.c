@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_sys_polls.h"
 
-/* Every small file that linux.sys_stats reads of a device: of /sys, and the pressure of each
- * resource. */
+/*
+ * Every small file that linux.sys_stats reads of a device: of /sys, and the pressure of each
+ * resource.
+ */
 
 static const char *const paths[] = {
 	"pressure/cpu",

@@ -10,8 +10,10 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 
-/* The same bytes as /proc/cpuinfo, /proc/interrupts and every file that /sys has of a processor;
- * what comes out must be a message. */
+/*
+ * The same bytes as /proc/cpuinfo, /proc/interrupts and every file that /sys has of a processor;
+ * what comes out must be a message.
+ */
 
 /* Of the first two processors the frequencies are read from different files. */
 #define CPUS "devices/system/cpu"

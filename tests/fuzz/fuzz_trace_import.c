@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace file of any bytes, imported; then every cell of every table, every set of arguments and
- * every call stack is read. */
+/*
+ * A trace file of any bytes, imported; then every cell of every table, every set of arguments and
+ * every call stack is read.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

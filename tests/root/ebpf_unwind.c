@@ -38,10 +38,8 @@ EBPF_DECLARE(samples);
 EBPF_DECLARE(samples_calls);
 static const struct ebpf_image images[] = {EBPF_IMAGE(samples), EBPF_IMAGE(samples_calls)};
 
-/*
- * Each function gets the number of loops in rdi and the function to call in rsi. Labels L_... are
- * return addresses.
- */
+/* Each function gets the number of loops in rdi and the function to call in rsi. Labels L_... are
+ * return addresses. */
 __asm__(".pushsection .text.known, \"ax\", @progbits\n"
 	".balign 4096\n"
 	".global known_begin\n"

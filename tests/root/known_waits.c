@@ -30,10 +30,8 @@ static int fds[2], file;
 static long ms;
 static volatile unsigned long sum;
 
-/*
- * The functions of the C library have no frame pointers, so that a walk by frame pointers misses
- * their callers: those are the functions below.
- */
+/* The functions of the C library have no frame pointers, so that a walk by frame pointers misses
+ * their callers: those are the functions below. */
 NOINLINE static void sleep_ms(long n)
 {
 	struct timespec t = {n / 1000, n % 1000 * 1000000};

@@ -9,10 +9,8 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
-/*
- * The lost ranges of a trace beside its events: no event of a CPU lies inside of one of its ranges,
- * none has an end before its beginning, and they do not overlap. For traces with the boot clock.
- */
+/* The lost ranges of a trace beside its events: no event of a CPU lies inside of one of its ranges,
+ * none has an end before its beginning, and they do not overlap. For traces with the boot clock. */
 struct range_seen {
 	uint32_t cpu;
 	uint64_t begin, end, count;

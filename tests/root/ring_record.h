@@ -17,11 +17,9 @@
 #include "base/system/fs.h"
 #include "ftrace/format/ring_page.h"
 
-/*
- * Raw sub-buffers of the running kernel, from an instance of the test's own, in memory; and the
+/* Raw sub-buffers of the running kernel, from an instance of the test's own, in memory; and the
  * records in them, as libtraceevent finds them. Failures end the program: with 77 where there is no
- * way to record here. ring_leave removes the instance (atexit).
- */
+ * way to record here. ring_leave removes the instance (atexit). */
 #define RING_CPUS 1024
 #define RINGS_KB (256u << 10) /* of all CPUs */
 

@@ -13,12 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * Holds the locks that the kernel takes for a write(2) into a file or a pipe: that of the file, and
+/* Holds the locks that the kernel takes for a write(2) into a file or a pipe: that of the file, and
  * that of the offset of the descriptor. A thread of this process writes a page that comes only when
  * the test wants it, as a page of FUSE comes when its server wants it. userfaultfd(2) makes such a
- * page for root.
- */
+ * page for root. */
 struct held_locks {
 	int faults, fd;
 	char *page;

@@ -6,8 +6,10 @@
 
 #include "service_good_pair.h"
 
-/* A hostile producer and a consumer who records it. After each of its tests others must be able to
- * record as well. */
+/*
+ * A hostile producer and a consumer who records it. After each of its tests others must be able to
+ * record as well.
+ */
 
 #define ONE_BUFFER "buffers { size_kb: 64 } data_sources { config { name: 'hostile.src' } } "
 #define BUFFER_STAT(name) peer_buffer_stat(&c, PB_TRACE_STATS_BUFFER_STATS_##name)

@@ -160,10 +160,8 @@ static inline bool peer_await_session(struct peer *p, uint64_t stream, bool star
 	       peer_number(&f, CMD(START_DATA_SOURCE_NEW_INSTANCE_ID)) == s->instance;
 }
 
-/*
- * Writes a chunk (page divided in one) with one packet for each text: TracePackets with a single
- * field, PEER_FIELD. Left BeingWritten unless complete.
- */
+/* Writes a chunk (page divided in one) with one packet for each text: TracePackets with a single
+ * field, PEER_FIELD. Left BeingWritten unless complete. */
 static inline void peer_write_chunk(const struct smb *m, uint32_t page, uint16_t writer,
 				    uint32_t chunk_id, const char *const *texts, size_t n,
 				    bool complete)

@@ -3,8 +3,10 @@
 
 #include "service_peer_producer.h"
 
-/* A raw peer as a producer or a relay of another machine: it says who it is, and sends its chunks
- * in CommitData. */
+/*
+ * A raw peer as a producer or a relay of another machine: it says who it is, and sends its chunks
+ * in CommitData.
+ */
 
 #define PEER_RELAY 2 /* the number of RelayPort, where it is offered */
 enum { R_INIT = 1, R_SYNC };

@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/*
- * A test is a function that returns true; CHECK leaves it with a message where something is not as
- * it should be. tap_run() prints one line for each.
- */
+/* A test is a function that returns true; CHECK leaves it with a message where something is not as
+ * it should be. tap_run() prints one line for each. */
 #define CHECK(cond)                                                                                \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \

@@ -12,13 +12,11 @@
 #include "base/system/helper_process.h"
 #include "base/system/sanitizer.h"
 
-/*
- * For tests of code that runs in a helper process (base/system/helper_process.h). Include it once in
+/* For tests of code that runs in a helper process (base/system/helper_process.h). Include it once in
  * a test program. In a build with --coverage gcov's runtime writes what a process has executed when
  * it calls exit(3), into files that it opens then. So in such a build, and only there, helper
  * processes write their counts before _exit(2), have no filter of system calls, and end when their
- * socket is closed instead of by SIGKILL.
- */
+ * socket is closed instead of by SIGKILL. */
 extern void __gcov_exit(void) __attribute__((weak));
 
 void _exit(int status)

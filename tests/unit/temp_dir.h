@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A directory of a test's own, removed with all that is in it. For cmocka's setup and teardown,
- * with the path in *state. */
+/*
+ * A directory of a test's own, removed with all that is in it. For cmocka's setup and teardown,
+ * with the path in *state.
+ */
 
 static inline int temp_dir_setup(void **state)
 {

@@ -15,11 +15,9 @@
 
 /* ---- CompactSched ---- */
 
-/*
- * FtraceEventBundle.CompactSched: switches and wakings of a CPU as columns. Readers skip the first
+/* FtraceEventBundle.CompactSched: switches and wakings of a CPU as columns. Readers skip the first
  * switch of a CPU, as the columns do not say from which thread it switched. The rows of a window
- * therefore begin with the last switch before the window, if there is one.
- */
+ * therefore begin with the last switch before the window, if there is one. */
 struct cut_columns_window {
 	struct cut_reader *reader;
 	struct cut_machine *machine;

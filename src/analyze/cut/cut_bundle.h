@@ -6,11 +6,9 @@
 
 #include "analyze/cut/cut_reader.h"
 
-/*
- * Cuts a FtraceEventBundle at given times: each event goes into one piece. Times of other clocks
+/* Cuts a FtraceEventBundle at given times: each event goes into one piece. Times of other clocks
  * are converted to CLOCK_BOOTTIME where those clocks are known, so that a piece does not need the
- * clock readings of an earlier bundle.
- */
+ * clock readings of an earlier bundle. */
 struct cut_bundle {
 	const struct cut_packet *packet; /* borrowed */
 	struct cut_reader *reader; /* borrowed */

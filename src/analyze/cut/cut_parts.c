@@ -403,11 +403,9 @@ static int cut_parts_on_state(struct parts *p, const struct cut_packet *c)
 /* linux.process_stats reads /proc a while after the first event of a process. */
 #define NAMES_COME_LATE_NS INT64_C(10000000000)
 
-/*
- * Each process and thread is an entry of its own, as a later tree may repeat some of them. The
+/* Each process and thread is an entry of its own, as a later tree may repeat some of them. The
  * parts after the tree get such an entry, and so do those that end less than NAMES_COME_LATE_NS
- * before the tree.
- */
+ * before the tree. */
 static int write_process_tree(struct parts *p, const struct cut_packet *c)
 {
 	const uint8_t *at = c->p.payload.data;
@@ -476,10 +474,9 @@ static int add_descriptors(struct parts *p, struct cut_part *part, const struct 
 	return payload->failed ? -ENOMEM : 0;
 }
 
-/*
- * Returns the previous_bundle_end_timestamp of a piece. The first bundle of a CPU in a part has the
- * time from which all CPUs of the trace have data; a later one has the end of the previous bundle.
- */
+/* Returns the previous_bundle_end_timestamp of a piece. The first bundle of a CPU in a part has the
+ * time from which all CPUs of the trace have data; a later one has the end of the previous
+ * bundle. */
 static uint64_t find_previous_bundle_end(const struct parts *p, const struct cut_bundle *b,
 					 const struct cut_cpu_view *cpu, bool leads)
 {

@@ -95,11 +95,9 @@ struct cut_reader {
 void cut_reader_init(struct cut_reader *r);
 void cut_reader_deinit(struct cut_reader *r);
 
-/*
- * Reads a trace. mapped: data is a mapping, whose pages are released after they were read. Returns
+/* Reads a trace. mapped: data is a mapping, whose pages are released after they were read. Returns
  * 0 (with cut_off if the trace is truncated), -EBADMSG if it is not a trace, -EFBIG if the state of
- * its sequences is larger than the limits above, -ENOMEM, or the error of on_packet.
- */
+ * its sequences is larger than the limits above, -ENOMEM, or the error of on_packet. */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
 /* Converts a time in the unit of its clock to ns of the trace clock of the machine, by the

@@ -7,10 +7,8 @@
 #include "analyze/store/store.h"
 #include "base/core/err.h"
 
-/*
- * An SQLite database in memory whose tables are those of the store: virtual tables that read the
- * store's columns, and views on them. It also runs the statements of trace_processor's dialect.
- */
+/* An SQLite database in memory whose tables are those of the store: virtual tables that read the
+ * store's columns, and views on them. It also runs the statements of trace_processor's dialect. */
 struct database;
 
 /* Returns 0 with *ret, which the caller closes before it frees the store; or -ENOMEM. */

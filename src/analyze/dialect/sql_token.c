@@ -87,9 +87,8 @@ static const char *find_end_of_number(const char *s, const char *end)
 	return s;
 }
 
-/*
- * Returns 2 for an operator of two characters, else 1: so a single '!' can only be that of a macro.
- */
+/* Returns 2 for an operator of two characters, else 1: so a single '!' can only be that of a
+ * macro. */
 static size_t operator_length(const char *s, const char *end)
 {
 	static const char *const pairs[] = {"!=", "<>", "<=", ">=", "==", "||", "<<", ">>", "->"};

@@ -214,13 +214,11 @@ static bool is_side_below(const struct series *s, const struct diff_design *d, d
 	return n[0] == d->n_a || n[1] == d->n_b;
 }
 
-/*
- * Tests values that are new or gone: on one side each is at most `floor`, which is GONE_SHARE of
+/* Tests values that are new or gone: on one side each is at most `floor`, which is GONE_SHARE of
  * the mean of the other. The values of that other side may differ much from each other, as the time
  * on one of several CPUs does, but each of them is far above that. So their logarithms are tested,
  * and a value that is smaller counts as that limit. The interval is that of the test, so that it
- * does not include 0 if the change is no chance.
- */
+ * does not include 0 if the change is no chance. */
 static void test_new_or_gone(struct series *s, const struct diff_design *d, double floor,
 			     struct diff_change *c)
 {
@@ -391,11 +389,9 @@ static bool is_large_change(const struct diff_result *r, enum diff_measure m,
 	       fabs(convert_change_to_time(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
 }
 
-/*
- * Tests of one measure are a family: their false findings are limited together. A large row needs
+/* Tests of one measure are a family: their false findings are limited together. A large row needs
  * less evidence than a small one: a test's weight is proportional to the square root of its row's
- * size, and the mean of the weights is 1 (weighted Benjamini-Hochberg).
- */
+ * size, and the mean of the weights is 1 (weighted Benjamini-Hochberg). */
 static int find_findings(struct diff_results *r, enum diff_measure m, const struct diff_design *d)
 {
 	_cleanup_(freep) double *p = malloc((r->n + 1) * sizeof(*p));
@@ -451,11 +447,9 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 	}
 }
 
-/*
- * Returns the place of a finding in the list, before its effect counts. A CPU that only one side
+/* Returns the place of a finding in the list, before its effect counts. A CPU that only one side
  * used was taken away or added, which causes other changes: it comes first. Time that moved between
- * CPUs of both sides is neither won nor lost: it comes last.
- */
+ * CPUs of both sides is neither won nor lost: it comes last. */
 static int result_place(const struct diff_result *r)
 {
 	if (strcmp(r->row->level->by, "cpu") != 0)

@@ -100,10 +100,8 @@ void diff_results_deinit(struct diff_results *r);
 bool diff_level_is_one_sided(const struct diff_rows *rows, const struct diff_design *d,
 			     const struct report_section *level);
 
-/*
- * Returns the largest sampled function, if none is a finding, and more recordings are needed to
- * find a change by that share of it; else NULL. *ret is how many of each side.
- */
+/* Returns the largest sampled function, if none is a finding, and more recordings are needed to
+ * find a change by that share of it; else NULL. *ret is how many of each side. */
 const struct diff_row *diff_function_needs_more(const struct diff_results *r,
 						const struct diff_design *d, double change,
 						size_t *ret);

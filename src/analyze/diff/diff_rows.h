@@ -68,9 +68,7 @@ void diff_rows_deinit(struct diff_rows *rows);
 int diff_rows_read(struct diff_rows *rows, sqlite3 *db, const struct diff_window *window,
 		   size_t observation);
 
-/*
- * Copies the name of a thread, or of a kernel thread's program, without the numbers that differ
+/* Copies the name of a thread, or of a kernel thread's program, without the numbers that differ
  * from one recording to the next: "worker-12" becomes "worker-*", and each kworker is one program.
- * ret has room for the text, its NUL, and for KWORKER_NAME.
- */
+ * ret has room for the text, its NUL, and for KWORKER_NAME. */
 void diff_put_general_name(const char *name, char *ret);

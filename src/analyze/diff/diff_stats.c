@@ -17,9 +17,8 @@ static double keep_nonzero(double v)
 	return fabs(v) < FRACTION_TINY ? FRACTION_TINY : v;
 }
 
-/*
- * Returns the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method.
- */
+/* Returns the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's
+ * method. */
 static double beta_fraction(double x, double a, double b)
 {
 	double c = 1, d = 1 / keep_nonzero(1 - (a + b) * x / (a + 1)), h = d;

@@ -27,12 +27,10 @@ double diff_t_two_sided(double t, double df);
 /* Returns the t that diff_t_two_sided() gives the probability p. 0 < p < 1. */
 double diff_t_quantile(double p, double df);
 
-/*
- * Returns how many independent observations would say as much about the mean as these n, which
+/* Returns how many independent observations would say as much about the mean as these n, which
  * follow each other in time. This is n * (1 - r) / (1 + r), at least 2 and at most n, where r is
  * the correlation of neighbours. An estimate of r from few observations is too low by about (1 + 3
- * r) / n, so this is added.
- */
+ * r) / n, so this is added. */
 double diff_effective_n(const double *v, size_t n);
 
 /* A list of observations. */
@@ -54,16 +52,12 @@ struct diff_test diff_welch(const struct diff_side *a, const struct diff_side *b
 /* The test for pairs, b->v[i] - a->v[i]. a->n == b->n. */
 struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *b);
 
-/*
- * Returns how many pairs are needed to find a difference at this p value in 9 of 10 comparisons, if
- * n pairs have this standard error; at most DIFF_PAIRS_MAX.
- */
+/* Returns how many pairs are needed to find a difference at this p value in 9 of 10 comparisons, if
+ * n pairs have this standard error; at most DIFF_PAIRS_MAX. */
 size_t diff_needed_pairs(double difference, double error, size_t n, double p);
 
 #define DIFF_PAIRS_MAX 1000
 
-/*
- * Benjamini and Hochberg: sets q[i] to the smallest rate of false findings at which the test with
- * p[i] is a finding. Returns false if out of memory.
- */
+/* Benjamini and Hochberg: sets q[i] to the smallest rate of false findings at which the test with
+ * p[i] is a finding. Returns false if out of memory. */
 bool diff_false_rates(const double *p, size_t n, double *q);

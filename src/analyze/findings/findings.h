@@ -37,12 +37,10 @@ struct finding_window {
 	bool more; /* one extra row, which shows the caller that rows are left out */
 };
 
-/*
- * Runs a finding. Sets *ret to a statement whose rows are its evidence, the largest share first,
+/* Runs a finding. Sets *ret to a statement whose rows are its evidence, the largest share first,
  * and *ret_share to that share; *ret to NULL if no row reaches the thresholds. The caller finalizes
  * *ret before it runs a finding with the same number again. Returns 0, or a negative errno and sets
- * e, with the file and line of a mistake.
- */
+ * e, with the file and line of a mistake. */
 int finding_run(sqlite3 *db, const struct finding *f, unsigned number,
 		const struct finding_window *w, sqlite3_stmt **ret, double *ret_share,
 		struct err_text *e);

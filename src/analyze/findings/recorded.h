@@ -15,11 +15,9 @@ struct recorded {
 	size_t config_len;
 };
 
-/*
- * Returns true if the trace recorded this: it has such rows, or its config requests the event and
+/* Returns true if the trace recorded this: it has such rows, or its config requests the event and
  * the kernel did not refuse it, so that any events would have made rows. For a source only the
- * config matters; for a counter or a table, only the rows.
- */
+ * config matters; for a counter or a table, only the rows. */
 bool recorded_has(const struct recorded *r, const struct finding_need *need);
 
 /* Returns true if the config, of any bytes, requests the event or data source of a need. */

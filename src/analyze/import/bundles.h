@@ -6,10 +6,8 @@
 
 #include "analyze/import/clocks.h"
 
-/*
- * FtraceEventBundle: the events of a CPU, each in a message of its own or as a row of columns
- * (CompactSched). Fields point into the bundle.
- */
+/* FtraceEventBundle: the events of a CPU, each in a message of its own or as a row of columns
+ * (CompactSched). Fields point into the bundle. */
 struct bundle_head {
 	struct pb_field cpu, previous_end, columns, descriptors; /* id 0: none */
 	uint64_t clock; /* FtraceClock */

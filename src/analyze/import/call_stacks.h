@@ -3,8 +3,10 @@
 
 #include "analyze/import/importer.h"
 
-/* Call stacks of samples and of track events: rows of mappings, frames, their sources and call
- * sites. */
+/*
+ * Call stacks of samples and of track events: rows of mappings, frames, their sources and call
+ * sites.
+ */
 
 /* The state in which iids are looked up, and the process whose code they describe. */
 struct stack_owner {

@@ -77,11 +77,9 @@ enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET,
  * number of snapshots that clocks_add_snapshot() refused. */
 unsigned clocks_read_remote_sync(struct clocks *c, const struct pb_field *sync);
 
-/*
- * Converts a time of a clock, in the clock's unit, to ns of the machine's own trace clock. Sets
+/* Converts a time of a clock, in the clock's unit, to ns of the machine's own trace clock. Sets
  * *ret only if it returns CLOCK_CONVERTED. In that case a time of an incremental clock also moves
- * that clock forward.
- */
+ * that clock forward. */
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
 
 /* Converts a time of this machine's trace clock to that of the service's machine, both in ns. */

@@ -357,11 +357,9 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
 	return r;
 }
 
-/*
- * Returns a thread of the process whose memory changed, or NULL_U32. The event may come from a
+/* Returns a thread of the process whose memory changed, or NULL_U32. The event may come from a
  * thread of another process (curr is 0). The owner is then the thread that last changed memory of
- * the same mm_id as its own.
- */
+ * the same mm_id as its own. */
 static uint32_t rss_owner_thread(struct import *im, const struct machine *m,
 				 const struct ftrace_event *e, const struct rss_stat *r)
 {

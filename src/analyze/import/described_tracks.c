@@ -312,11 +312,9 @@ static uint32_t find_track_row(struct import *im, struct machine *m, struct desc
 	return slot ? slot->track : 0;
 }
 
-/*
- * Returns the track's row; makes it, after the rows of the ancestors. Returns 0 if out of memory.
+/* Returns the track's row; makes it, after the rows of the ancestors. Returns 0 if out of memory.
  * The row of a thread or process is never a parent. depth: of the recursion, which would not end
- * for a thread or process that is its own ancestor.
- */
+ * for a thread or process that is its own ancestor. */
 static uint32_t described_tracks_get_row(struct import *im, struct machine *m,
 					 struct described_track *d, uint32_t event_name, int depth)
 {

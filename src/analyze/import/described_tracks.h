@@ -83,23 +83,19 @@ struct described_track *described_find(struct import *im, const struct machine *
 /* Adds a copy of a track whose key is new. Returns it; NULL if out of memory. */
 struct described_track *described_add(struct import *im, const struct described_track *d);
 
-/*
- * Returns the track that an event names, and finds its owner. Adds a track that no descriptor
+/* Returns the track that an event names, and finds its owner. Adds a track that no descriptor
  * describes; seq is the sequence of the event, or NULL. Returns NULL if the owner cannot be found,
- * which it counts, or if out of memory.
- */
+ * which it counts, or if out of memory. */
 struct described_track *described_get_for_event(struct import *im, struct machine *m, uint64_t uuid,
 						const struct packet_sequence_info *seq);
 /* Returns true if the track's slices may be on tracks that other uuids share. */
 bool described_is_merged(const struct described_track *d);
 
 enum slice_step { STEP_BEGIN, STEP_END, STEP_INSTANT };
-/*
- * Return a row of TABLE_TRACK, made at the first use; 0 if out of memory. described_slice_row()
+/* Return a row of TABLE_TRACK, made at the first use; 0 if out of memory. described_slice_row()
  * takes the row for one slice of the track: slices of a group's track may be on different rows.
  * described_own_row() is for counters and states, which share no row. event_name: for a track
- * without a name.
- */
+ * without a name. */
 uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
 			     uint32_t event_name, enum slice_step step);
 uint32_t described_own_row(struct import *im, struct machine *m, struct described_track *d);

@@ -185,11 +185,9 @@ static void add_step_args(struct import *im, const struct ftrace_event *e, const
 	device_slices_add_text(im, "callback_phase", phase);
 }
 
-/*
- * Ends the step suspend_enter of a suspend that failed early. The kernel then freezes the
+/* Ends the step suspend_enter of a suspend that failed early. The kernel then freezes the
  * processes, thaws them and returns, without the event of the step's end. Only a failed suspend has
- * its events in this order, so the step ends with the thawing.
- */
+ * its events in this order, so the step ends with the thawing. */
 static void follow_order_of_suspend(struct import *im, struct machine *m,
 				    const struct ftrace_event *e, const char *action, bool starts,
 				    uint32_t name)

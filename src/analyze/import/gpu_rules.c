@@ -238,9 +238,8 @@ static void handle_vblank_delivered(struct import *im, struct machine *m,
 
 /* ---- the DRM scheduler ---- */
 
-/*
- * Adds the arguments that identify a job: in kernels before 6.17 its id, in later ones its fence.
- */
+/* Adds the arguments that identify a job: in kernels before 6.17 its id, in later ones its
+ * fence. */
 static void add_job_args(struct import *im, const struct gpu_work *w)
 {
 	if (w->is_fence) {

@@ -22,10 +22,8 @@
 #include "base/system/fs.h"
 #include "gen/fields.h"
 
-/*
- * The importer releases the file's pages whenever it has read this many bytes in the file's order,
- * or this many events in the order of time, so that memory is left for rows.
- */
+/* The importer releases the file's pages whenever it has read this many bytes in the file's order,
+ * or this many events in the order of time, so that memory is left for rows. */
 #define PAGES_KEPT_BYTES (16u << 20)
 #define PAGES_KEPT_EVENTS (1u << 18)
 

@@ -16,15 +16,11 @@ struct import_result {
 	size_t config_len;
 };
 
-/*
- * Imports a serialized Trace into a store that store_init() made. The store takes over the bytes,
+/* Imports a serialized Trace into a store that store_init() made. The store takes over the bytes,
  * even on failure. Returns 0; -EBADMSG: no Perfetto trace; -EFBIG: over the store's limit; -ENOMEM.
- * After an error the store has part of the trace. Sets *ret in any case.
- */
+ * After an error the store has part of the trace. Sets *ret in any case. */
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret);
 
-/*
- * Imports a file, or all bytes of a pipe. fd stays the caller's. Returns what trace_import()
- * returns; -EISDIR for a directory; or -errno of fstat(2), read(2) or mmap(2).
- */
+/* Imports a file, or all bytes of a pipe. fd stays the caller's. Returns what trace_import()
+ * returns; -EISDIR for a directory; or -errno of fstat(2), read(2) or mmap(2). */
 int trace_import_file(struct store *s, int fd, struct import_result *ret);

@@ -45,11 +45,10 @@ void tokenize_ftrace_stats(struct import *im, struct machine *m, const struct pa
 
 /* process_stats_rows.c */
 void tokenize_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
-/*
- * A program in a pid namespace of its own writes ids of that namespace. Replaces them by those
+/* A program in a pid namespace of its own writes ids of that namespace. Replaces them by those
  * that the rest of the trace has, if the trace says which these are. writer: pid of the program as
- * the service knows it; 0: unknown. A thread whose tid is unknown gets the negative of its own one.
- */
+ * the service knows it; 0: unknown. A thread whose tid is unknown gets the negative of its own
+ * one. */
 void import_translate_ids(struct import *im, const struct machine *m, int64_t writer, int64_t *pid,
 			  int64_t *tid);
 void import_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
@@ -109,11 +108,9 @@ static inline bool is_record_in_interrupt(uint64_t common_flags)
 	return common_flags & 0x18;
 }
 
-/*
- * trace_info.c: sets a row of `metadata`. scope: which of machine_id and trace_id the row has; m
+/* trace_info.c: sets a row of `metadata`. scope: which of machine_id and trace_id the row has; m
  * may be NULL if it has no machine_id. multi: adds a row; otherwise a row of the same name and
- * machine is overwritten.
- */
+ * machine is overwritten. */
 enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
 void metadata_set_int(struct import *im, enum metadata_scope scope, const struct machine *m,
 		      const char *name, bool multi, int64_t v);

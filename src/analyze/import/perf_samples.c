@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rows of linux.perf's samples: a row of a sample, and values of counters
- * (perf_counters.h). */
+/*
+ * Makes rows of linux.perf's samples: a row of a sample, and values of counters
+ * (perf_counters.h).
+ */
 #include "analyze/import/call_stacks.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/perf_counters.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rows of the packets of linux.process_stats: names and parents, counters, memory
- * mappings. */
+/*
+ * Makes rows of the packets of linux.process_stats: names and parents, counters, memory
+ * mappings.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

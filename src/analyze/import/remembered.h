@@ -32,8 +32,10 @@ int64_t *import_remembered(struct import *im, const struct machine *m, enum reme
 uint32_t import_remembered_count(const struct import *im, enum remembered_kind kind);
 void remembered_deinit(struct import *im);
 
-/* Rows by their contents, or by what they were read from, for tables whose rows are all
- * different. */
+/*
+ * Rows by their contents, or by what they were read from, for tables whose rows are all
+ * different.
+ */
 
 enum row_kind {
 	ROW_CALLSTACK, /* by state, process, iid: the innermost call site */

@@ -489,10 +489,8 @@ static void handle_sched_blocked_reason(struct import *im, struct machine *m,
 			      event_symbol_name(m, e, caller));
 }
 
-/*
- * Converts the expiry of a timer. The event does not contain its clock. Of the clocks that a sleep
- * can use, it is the one whose time is nearest to that of the event.
- */
+/* Converts the expiry of a timer. The event does not contain its clock. Of the clocks that a sleep
+ * can use, it is the one whose time is nearest to that of the event. */
 static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expires)
 {
 	static const uint32_t ids[] = {CLOCK_MONOTONIC_ID, CLOCK_BOOTTIME_ID, CLOCK_REALTIME_ID};

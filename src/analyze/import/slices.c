@@ -85,10 +85,9 @@ static void pop_slice_and_store_args(struct import *im, struct slice_stack *s)
 	free(o->args.args);
 }
 
-/*
- * Removes the slices that ended at or before ts from the stack. Open slices inside of such a slice
- * end with it. for_instant: an instant of the same time stays, so that the next instant is inside.
- */
+/* Removes the slices that ended at or before ts from the stack. Open slices inside of such a slice
+ * end with it. for_instant: an instant of the same time stays, so that the next instant is
+ * inside. */
 static void pop_ended_slices(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
 {
 	bool has_open = false;

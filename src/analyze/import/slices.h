@@ -9,11 +9,10 @@
  * stack. A slice is named by its row of TABLE_SLICE. Times are in ns.
  */
 
-/*
- * Begins a slice; dur -1: it is open until slices_end(). name, category: strings or NULL_U32. args:
+/* Begins a slice; dur -1: it is open until slices_end(). name, category: strings or NULL_U32. args:
  * the slice's arguments; the builder is emptied; may be NULL. Returns the slice, or NULL_U32 if it
- * was dropped, as it overlaps another one. A slice deeper than 512 has no parent and no arguments.
- */
+ * was dropped, as it overlaps another one. A slice deeper than 512 has no parent and no
+ * arguments. */
 uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track, uint32_t category,
 		      uint32_t name, struct arg_builder *args);
 /* Ends the innermost open slice of the track that has this name and category; NULL_U32 fits any.
@@ -64,11 +63,9 @@ void flows_deinit(struct import *im);
 
 /* The values of state tracks. A track has one value at a time, until another one follows. */
 
-/*
- * Sets the value of a track from ts (ns) on. value: a string; NULL_U32 ends the value that the
+/* Sets the value of a track from ts (ns) on. value: a string; NULL_U32 ends the value that the
  * track has. args: the arguments of the event. If the track already has this value, they are added
- * to those of the value. The builder is emptied.
- */
+ * to those of the value. The builder is emptied. */
 void states_set(struct import *im, int64_t ts, uint32_t track, uint32_t value,
 		struct arg_builder *args);
 /* At the end: stores the arguments of the values that tracks have then. */

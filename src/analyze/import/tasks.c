@@ -20,10 +20,8 @@ struct task_number {
 	UT_hash_handle hh;
 };
 
-/*
- * Work that waits until the process of a thread is known: `other` is the utid of a thread of that
- * process, or the upid of a child of it (is_child).
- */
+/* Work that waits until the process of a thread is known: `other` is the utid of a thread of that
+ * process, or the upid of a child of it (is_child). */
 struct task_wait {
 	uint32_t next; /* index in task_infos.waits; NULL_U32: none */
 	uint32_t other;

@@ -13,10 +13,8 @@
  * newest first. A thread of one process is found without walking through the threads of others.
  */
 
-/*
- * The source of the name of a thread or process. A name is replaced by one of the same rank or a
- * higher one.
- */
+/* The source of the name of a thread or process. A name is replaced by one of the same rank or a
+ * higher one. */
 enum thread_namer {
 	THREAD_UNNAMED,
 	THREAD_BY_FTRACE,
@@ -88,17 +86,13 @@ bool tasks_is_alive(const struct tasks *t, uint32_t utid);
 uint32_t tasks_find_thread(struct tasks *t, int64_t tid);
 /* Makes a new thread, even if another one with this tid is alive. start: ns; NULL_I64: unknown. */
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
-/*
- * Returns the upid of the living process with this pid; makes it, with a main thread, if there is
- * none.
- */
+/* Returns the upid of the living process with this pid; makes it, with a main thread, if there is
+ * none. */
 uint32_t tasks_get_process(struct tasks *t, int64_t pid);
 /* Makes a new process, which replaces one with this pid, and its main thread. start: as above. */
 uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t *ret_main);
-/*
- * Returns the utid of the thread with this tid in this process. Makes the thread, or assigns it to
- * the process, if necessary.
- */
+/* Returns the utid of the thread with this tid in this process. Makes the thread, or assigns it to
+ * the process, if necessary. */
 uint32_t tasks_get_thread_of_process(struct tasks *t, int64_t tid, int64_t pid);
 /* Returns the upid of the thread's process; NULL_U32: unknown. */
 uint32_t tasks_upid(const struct tasks *t, uint32_t utid);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets about the trace and its machines: clocks, kernel, CPUs, the service's events;
- * metadata. */
+/*
+ * Packets about the trace and its machines: clocks, kernel, CPUs, the service's events;
+ * metadata.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

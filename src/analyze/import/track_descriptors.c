@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say about their tracks and
- * themselves. */
+/*
+ * TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say about their tracks and
+ * themselves.
+ */
 #include <errno.h>
 #include <string.h>
 

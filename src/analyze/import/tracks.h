@@ -26,11 +26,9 @@ struct track_type {
 extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_clock_frequency,
 	track_oom_score_adj, track_process_memory;
 
-/*
- * Returns the row of the track in TABLE_TRACK; if out of memory, sets the budget's error and
+/* Returns the row of the track in TABLE_TRACK; if out of memory, sets the budget's error and
  * returns some row. name: a string or NULL_U32; a track that exists keeps its name. values: one for
- * each dimension; may be NULL without dimensions.
- */
+ * each dimension; may be NULL without dimensions. */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
 		    uint32_t name, const int64_t *values);
 /* Makes a new track, which tracks_get() does not find, and returns it. */

@@ -209,11 +209,9 @@ static void compute_process_rates(const struct live *l, struct live_entry *p)
 	live_compute_rates(l, p->p.values, p->source);
 }
 
-/*
- * Returns true if the process was not in the last list of processes: rows of the family "processes"
+/* Returns true if the process was not in the last list of processes: rows of the family "processes"
  * or, without them, the last poll of /proc. Polls may omit kernel threads, which do not count as
- * ended then.
- */
+ * ended then. */
 static bool process_has_ended(const struct live *l, const struct live_entry *p)
 {
 	uint64_t polled = l->at[LIVE_PROCESS_STATS];
@@ -238,10 +236,8 @@ static void hide_ended_process(const struct live *l, struct live_entry *p)
 			!(p->p.values[i].has_rate && p->p.values[i].rate > 0 && i != LIVE_SLEEP);
 }
 
-/*
- * Returns true if the process can be forgotten. Its name is written only once, so the entry of a
- * living process must be kept. On a busy machine the poll of /proc may be late by many periods.
- */
+/* Returns true if the process can be forgotten. Its name is written only once, so the entry of a
+ * living process must be kept. On a busy machine the poll of /proc may be late by many periods. */
 static bool can_remove_process(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;

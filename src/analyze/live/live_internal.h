@@ -148,10 +148,8 @@ void live_compute_rates(const struct live *l, struct live_value values[static LI
 struct live_entry *live_find_or_add_process(struct live *l, int32_t pid);
 void live_remove_process(struct live *l, struct live_entry *p);
 
-/*
- * live_groups.c. In each period, call begin once, then add for each process, then end. is_last: the
- * process is about to be forgotten, or its counters are about to start anew.
- */
+/* live_groups.c. In each period, call begin once, then add for each process, then end. is_last: the
+ * process is about to be forgotten, or its counters are about to start anew. */
 void live_groups_begin_period(struct live *l);
 void live_add_to_groups(struct live *l, struct live_entry *p, bool is_last);
 void live_groups_end_period(struct live *l);

@@ -203,10 +203,8 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 
 /* ---- values ---- */
 
-/*
- * Returns true if the counter began at 0 during the session: then all of its first value is growth.
- * Otherwise an unknown part of that value is older.
- */
+/* Returns true if the counter began at 0 during the session: then all of its first value is growth.
+ * Otherwise an unknown part of that value is older. */
 static bool process_began_in_session(const struct live *l, const struct live_track *t,
 				     const struct live_entry *p)
 {

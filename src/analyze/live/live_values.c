@@ -49,11 +49,9 @@ void live_compute_rate(struct live_value *v, uint64_t before)
 	v->base_at = v->at;
 }
 
-/*
- * Returns when a value that was read at `at` began to grow: at the source's last poll before the
+/* Returns when a value that was read at `at` began to grow: at the source's last poll before the
  * screen. A poll reads one process after the other, and a screen may fall between two of them: then
- * that poll has not read this value, and it grew since the poll before.
- */
+ * that poll has not read this value, and it grew since the poll before. */
 uint64_t live_growth_began(const struct live *l, enum live_source source, uint64_t at)
 {
 	uint64_t before = l->before[source];

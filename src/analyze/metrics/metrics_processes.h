@@ -5,10 +5,8 @@
 
 #include "wire/pb_read.h"
 
-/*
- * Which control group each process is in (CgroupMembers), and what the counters by process of eBPF
- * families (EbpfProcessRows) add to the groups. Bytes are untrusted.
- */
+/* Which control group each process is in (CgroupMembers), and what the counters by process of eBPF
+ * families (EbpfProcessRows) add to the groups. Bytes are untrusted. */
 #define METRICS_PROCESSES_MAX 65536u /* further ones are left out */
 
 struct metrics_processes;

@@ -26,10 +26,8 @@
 	128 /* series of a metric of disks; further ones have the device "other" */
 #define METRICS_LABEL_MAX 256u /* bytes of a label's value; longer ones are cut */
 
-/*
- * Histograms of times in ns. Classic buckets end at 1 us * 4^i; the last one has no end. Native
- * buckets are those of schema 3 of Prometheus: index i ends at 2^(i/8) s.
- */
+/* Histograms of times in ns. Classic buckets end at 1 us * 4^i; the last one has no end. Native
+ * buckets are those of schema 3 of Prometheus: index i ends at 2^(i/8) s. */
 #define METRICS_CLASSIC 13
 #define METRICS_NATIVE_FIRST (-240) /* index of native[0], which ends below 1 ns */
 #define METRICS_NATIVE 296
@@ -110,12 +108,10 @@ void metrics_subject_choose(struct metrics_table *t, struct metrics_subject *s);
 struct strbuf;
 void metrics_put_label(struct strbuf *b, const char *name, const char *value);
 
-/*
- * Returns the series of a metric with these values of its labels, created if needed; NULL if the
+/* Returns the series of a metric with these values of its labels, created if needed; NULL if the
  * limit is reached (counted) or memory runs out. subject: NULL for metrics of the machine; one that
  * is not chosen stands for the series with id="other". The result is valid while t->generation
- * stays the same.
- */
+ * stays the same. */
 struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_id metric,
 					  struct metrics_subject *subject, const char *first,
 					  const char *second);

@@ -371,11 +371,9 @@ static void fill_native_buckets(const struct metrics_histogram *h, bool coarse,
 		ret->of[coarse ? (i + 1) / 2 : i] += h->native[i];
 }
 
-/*
- * Appends the fields of a native histogram. The offset of the first span is the index of a bucket,
+/* Appends the fields of a native histogram. The offset of the first span is the index of a bucket,
  * later ones are gaps; a delta is the difference from the bucket before it. Without values an empty
- * span marks the histogram as native.
- */
+ * span marks the histogram as native. */
 static void encode_native_histogram(struct pb_enc *e, const struct metrics_histogram *h,
 				    bool coarse)
 {

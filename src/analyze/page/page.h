@@ -27,8 +27,6 @@ struct page_result {
 	uint64_t bytes; /* of the file */
 };
 
-/*
- * Writes the page. Adds indexes of the tables, and the title as a string, to the store. Returns 0,
- * -ENOMEM, or -errno of a failed write.
- */
+/* Writes the page. Adds indexes of the tables, and the title as a string, to the store. Returns 0,
+ * -ENOMEM, or -errno of a failed write. */
 int page_write(struct store *s, const struct page_options *o, FILE *to, struct page_result *ret);

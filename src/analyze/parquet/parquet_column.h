@@ -8,10 +8,8 @@
 #include "analyze/parquet/parquet_values.h"
 #include "base/text/str.h"
 
-/*
- * A column of the rows of a row group. A text is stored once; its value is its number, in the order
- * in which the texts appeared.
- */
+/* A column of the rows of a row group. A text is stored once; its value is its number, in the order
+ * in which the texts appeared. */
 #define PARQUET_TEXT_GUESSES 256u /* a power of two */
 
 /* The least and the greatest value. */

@@ -8,11 +8,9 @@
 #include "analyze/parquet/parquet_file.h"
 #include "base/text/span.h"
 
-/*
- * Reads the files of parquet_file.h, row by row: no other encodings, types or sizes. The bytes are
+/* Reads the files of parquet_file.h, row by row: no other encodings, types or sizes. The bytes are
  * hostile; the checksum of each page is compared. Memory: a page of each column, and its
- * dictionary.
- */
+ * dictionary. */
 struct parquet_reader;
 
 /* The descriptor is borrowed, and read with pread(2). Returns 0; -EBADMSG: not such a file;

@@ -362,9 +362,8 @@ static bool call_is_named(const struct call_lines *l, const char *name)
 	return !strcmp(l->name, name);
 }
 
-/*
- * Notes the two descriptors that pipe, pipe2 or socketpair made: the argument's text is "[3, 4]".
- */
+/* Notes the two descriptors that pipe, pipe2 or socketpair made: the argument's text is "[3,
+ * 4]". */
 static void apply_descriptor_pair(struct call_lines *l, int arg)
 {
 	const char *text = get_argument_text(l, arg);

@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/*
- * trace_processor cuts the name of a process at the first blank if its command line is one word.
- * Programs that set a title ("postgres: bench COMMIT") have such a line; reports keep all of it.
- */
+/* trace_processor cuts the name of a process at the first blank if its command line is one word.
+ * Programs that set a title ("postgres: bench COMMIT") have such a line; reports keep all of it. */
 static const char titles[] =
 	"CREATE TEMP VIEW process AS SELECT upid, id, pid, iif(name GLOB '*:', coalesce(cmdline, "
 	"name), name) AS name, start_ts, end_ts, parent_upid, uid, android_appid, "
@@ -24,10 +22,8 @@ static const char choose_number[] =
 	"WHERE "
 	"(pid = CAST(?1 AS INTEGER) OR tid = CAST(?1 AS INTEGER)) AND NOT is_idle";
 
-/*
- * A pattern with '/' matches a whole path, in which no wildcard matches '/'; any other matches the
- * last part of a path. Names of threads and titles are not paths.
- */
+/* A pattern with '/' matches a whole path, in which no wildcard matches '/'; any other matches the
+ * last part of a path. Names of threads and titles are not paths. */
 #define SLASHES(text) "length(replace(" text ", '/', '00')) - length(" text ")"
 static const char choose_name[] =
 	"WITH named AS (SELECT upid FROM process WHERE CASE WHEN instr(?1, '/') THEN name GLOB ?1 "

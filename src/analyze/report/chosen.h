@@ -45,8 +45,6 @@ int chosen_use_titles(sqlite3 *db);
  */
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing);
 
-/*
- * Returns the name of a process (without its directory) or thread that is most similar to word,
- * copied to best, or NULL if none is similar.
- */
+/* Returns the name of a process (without its directory) or thread that is most similar to word,
+ * copied to best, or NULL if none is similar. */
 const char *chosen_nearest(sqlite3 *db, const char *word, char best[static STR_NEAREST_SIZE]);

@@ -13,8 +13,10 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* What the passes share. A pass reads columns of the store and adds rows, which passes.h
- * describes. */
+/*
+ * What the passes share. A pass reads columns of the store and adds rows, which passes.h
+ * describes.
+ */
 
 #define PASS_COLUMNS_MAX 13
 
@@ -77,11 +79,9 @@ void pass_add_row(struct pass_rows *rows, const int64_t *values);
 struct code;
 struct stack_point;
 
-/*
- * Cuts the weight of a sample or wait to the window. Returns false if it does not belong to the
+/* Cuts the weight of a sample or wait to the window. Returns false if it does not belong to the
  * report: a sample or a total outside of the window, or of a thread that is not chosen, or a wait
- * that ended before the window or began after it.
- */
+ * that ended before the window or began after it. */
 bool pass_select_point(const struct pass_input *in, struct stack_point *p);
 /* Returns the cell with the name of a function; NULL_U32: NULL. */
 int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_t function);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events_by: kernel events with the same values of some of their arguments, counted, and with the
- * addresses of their connection. */
+/*
+ * events_by: kernel events with the same values of some of their arguments, counted, and with the
+ * addresses of their connection.
+ */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>

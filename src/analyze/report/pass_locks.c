@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock_waits: waits for locks, the threads that held the locks, and what the holders did during the
- * wait. */
+/*
+ * lock_waits: waits for locks, the threads that held the locks, and what the holders did during the
+ * wait.
+ */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>

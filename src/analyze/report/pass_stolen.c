@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vm_host, stolen: times in which the host did not run the CPU that a thread of the guest needed.
+/*
+ * vm_host, stolen: times in which the host did not run the CPU that a thread of the guest needed.
  *
  *	guest, CPU 0       app runs . . . . . . . . . .| other runs
  *	host, vCPU thread  Running |R preempted|Running ...

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waits_by, wakes_by, longest_sleeps: what rows of thread_state say about waits and wakeups. Waits
- * for a CPU began in the window and ended in the trace. */
+/*
+ * waits_by, wakes_by, longest_sleeps: what rows of thread_state say about waits and wakeups. Waits
+ * for a CPU began in the window and ended in the trace.
+ */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>

@@ -14,11 +14,9 @@
 /* How far the converted clock of a guest may be behind that of its host, or ahead of it. */
 #define BEHIND_MAX_NS (5 * INT64_C(1000000))
 
-/*
- * Switches of the guest while no thread of a process ran speak against the process. If the process
+/* Switches of the guest while no thread of a process ran speak against the process. If the process
  * had nothing to do with the guest, `expected` switches would. It is ruled out if more than the
- * CHANCE_SHARE-th part of these did, else confirmed if at least CHANCE_MIN are expected.
- */
+ * CHANCE_SHARE-th part of these did, else confirmed if at least CHANCE_MIN are expected. */
 #define CHANCE_SHARE 4
 #define CHANCE_MIN 30
 
@@ -257,9 +255,8 @@ struct edge_list {
 	size_t n, cap;
 };
 
-/*
- * Finds the thread of a virtual CPU by binary search: the threads of a process are sorted by CPU.
- */
+/* Finds the thread of a virtual CPU by binary search: the threads of a process are sorted by
+ * CPU. */
 static const struct vcpu *find_vcpu(const struct vcpu *list, size_t n, uint32_t id)
 {
 	size_t lo = 0, hi = n;

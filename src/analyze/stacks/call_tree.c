@@ -110,10 +110,8 @@ static bool call_tree_add_path(struct call_tree *t, uint32_t site, int64_t weigh
 	return true;
 }
 
-/*
- * Returns the node of a stack in TREE_DOWN; 0: the stack has no function, or if out of memory
- * (*ret_failed). Stacks share their outer call sites, whose nodes are made once.
- */
+/* Returns the node of a stack in TREE_DOWN; 0: the stack has no function, or if out of memory
+ * (*ret_failed). Stacks share their outer call sites, whose nodes are made once. */
 static uint32_t find_or_add_node(struct call_tree *t, uint32_t site, bool *ret_failed)
 {
 	const struct table *sites = &t->code->s->tables[TABLE_STACK_CALLSITE];

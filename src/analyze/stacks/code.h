@@ -7,13 +7,11 @@
 #include "analyze/store/store.h"
 #include "base/text/str.h"
 
-/*
- * Maps frames of call stacks to functions. Frames with the same name, in files of the same base
+/* Maps frames of call stacks to functions. Frames with the same name, in files of the same base
  * name, are one function, even across processes. Code without a name is one function for each
  * CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a stripped program has several
  * rows. A frame with several symbols represents a function and the functions that the compiler
- * inlined into it.
- */
+ * inlined into it. */
 #define CODE_RANGE 4096u
 
 enum code_kind {
@@ -47,14 +45,12 @@ const char *code_file(const struct code *c, uint32_t function);
 /* Appends the name of a function. */
 void code_put_name(const struct code *c, uint32_t function, struct strbuf *b);
 
-/*
- * Return the function of a call stack that best explains a wait, or NULL_U32. A thread's own
+/* Return the function of a call stack that best explains a wait, or NULL_U32. A thread's own
  * function is the innermost user function outside of the libraries that all programs call (C, C++,
  * the loader); failing that, the innermost user function; failing that, the innermost kernel
  * function. The function that woke a thread is found in the same way. An interrupt, however, has
  * kernel code only: for it, take the innermost function that is not part of every wakeup. site: a
- * row of stack_profile_callsite.
- */
+ * row of stack_profile_callsite. */
 uint32_t code_own_function(const struct code *c, uint32_t site);
 uint32_t code_waking_function(const struct code *c, uint32_t site);
 /* Returns true if the stack waits for a condition variable or a semaphore: until another thread has

@@ -139,9 +139,8 @@ void pprof_put_callsite(struct pprof *p, uint32_t row)
 		pprof_put_frame(p, table_u32(sites, STACK_CALLSITE_FRAME, row));
 }
 
-/*
- * Returns the id of the location and the function of a name: they come after those of all frames.
- */
+/* Returns the id of the location and the function of a name: they come after those of all
+ * frames. */
 static uint64_t location_of_name(const struct pprof *p, const struct pprof_text *t)
 {
 	return (uint64_t)p->s->tables[TABLE_STACK_FRAME].rows + 1 + t->index;

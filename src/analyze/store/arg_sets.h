@@ -33,11 +33,9 @@ void arg_builder_add_int(struct store *s, struct arg_builder *b, const char *key
  * the trace has too many arguments. If out of memory, it sets the budget's error. */
 uint32_t arg_sets_add(struct store *s, struct arg_builder *b);
 
-/*
- * Lists the arguments of any set, also of a kernel event or a system call. Empties the list first;
+/* Lists the arguments of any set, also of a kernel event or a system call. Empties the list first;
  * the caller frees ret->args. Returns 0 or -ENOMEM; an id that is not that of a set gives no
- * arguments.
- */
+ * arguments. */
 int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret);
 
 /* Returns the name of an argument's type, as `args` shows it. Static memory. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The tables and columns of columns.def: TABLE_THREAD, THREAD_UTID and so on. THREAD_COLUMNS is the
- * number of columns of that table. */
+/*
+ * The tables and columns of columns.def: TABLE_THREAD, THREAD_UTID and so on. THREAD_COLUMNS is the
+ * number of columns of that table.
+ */
 
 enum store_table {
 #define TABLE(table, ...) TABLE_##table,

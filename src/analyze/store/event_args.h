@@ -24,12 +24,10 @@ int64_t event_args_set_id(const struct store *s, uint32_t row);
 /* Returns a decoder of the event's message if the row has PAYLOAD_RAW, else of an empty message. */
 struct pb_dec event_args_message(const struct store *s, uint32_t row);
 
-/*
- * Looks up an argument by name. number: the event's field in FtraceEvent. Sets the number of the
+/* Looks up an argument by name. number: the event's field in FtraceEvent. Sets the number of the
  * argument's field in the event's message, 0 if the event has no such argument or is not known.
  * Returns false if the caller must use event_args_list(): for sched_switch, and for a float or
- * double.
- */
+ * double. */
 bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_number,
 			   bool *ret_is_text);
 
@@ -44,11 +42,9 @@ const struct generic_event *event_args_find_description(const struct store *s, u
  * machine. */
 bool event_args_has_description(const struct store *s, uint32_t number, const char *name);
 
-/*
- * Lists the arguments in an event's message, after emptying the list. described: the event's
+/* Lists the arguments in an event's message, after emptying the list. described: the event's
  * description. For an event that this version knows by its number, it describes only the further
- * fields, or is NULL. Returns 0 or -ENOMEM.
- */
+ * fields, or is NULL. Returns 0 or -ENOMEM. */
 int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *described,
 		      const uint8_t *data, size_t len, struct arg_list *ret);
 

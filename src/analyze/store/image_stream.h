@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Bytes that are written to a file with their CRC, and read from memory with a check of all
- * lengths. */
+/*
+ * Bytes that are written to a file with their CRC, and read from memory with a check of all
+ * lengths.
+ */
 
 struct image_writer {
 	FILE *to; /* borrowed */

@@ -14,10 +14,8 @@
  * number: utid is a row of `thread`, upid of `process`, track_id of `track`.
  */
 
-/*
- * The column FTRACE_PAYLOAD refers to the arguments of a kernel event. Its low 2 bits are the
- * kind, the upper 62 bits the value, so that the numbers of nearby events are near each other.
- */
+/* The column FTRACE_PAYLOAD refers to the arguments of a kernel event. Its low 2 bits are the
+ * kind, the upper 62 bits the value, so that the numbers of nearby events are near each other. */
 enum payload_kind {
 	PAYLOAD_RAW, /* the place of the event's message, which begins with its length */
 	PAYLOAD_SWITCH, /* row of TABLE_COMPACT_SWITCH */
@@ -100,10 +98,8 @@ struct arg_list {
 #define FTRACE_ARGS_BASE ((int64_t)1 << 40)
 #define FTRACE_ARGS_STRIDE 64 /* most arguments of an event; more are left out */
 
-/*
- * Bytes that rows refer to. The first ones are the trace; each of the others is what a compressed
- * packet in it contains. A place in them is an offset, as if they all followed each other.
- */
+/* Bytes that rows refer to. The first ones are the trace; each of the others is what a compressed
+ * packet in it contains. A place in them is an offset, as if they all followed each other. */
 struct trace_bytes {
 	uint8_t *data; /* NULL: a compressed packet that no row needed since the store was read */
 	size_t len;

@@ -30,11 +30,9 @@ struct strings {
 void strings_init(struct strings *t, struct budget *budget);
 void strings_deinit(struct strings *t);
 
-/*
- * Interns the string and returns its id. If out of memory, or if there are too many strings,
+/* Interns the string and returns its id. If out of memory, or if there are too many strings,
  * returns 0 and sets the budget's error. It also returns 0 for more than 1 GiB. s may be NULL if
- * len is 0.
- */
+ * len is 0. */
 uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)

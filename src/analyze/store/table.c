@@ -260,11 +260,9 @@ static const uint8_t width_of[] = {
 	[COLUMN_STRING] = 4, [COLUMN_STATE] = 2, [COLUMN_COMPUTED] = 0,
 };
 
-/*
- * If there is no memory for the first chunk of a table, table_append() gives the table this chunk
+/* If there is no memory for the first chunk of a table, table_append() gives the table this chunk
  * and returns row 0, so that callers may write the row without a check. The table has no rows then,
- * and no reader uses the values. Each column has one cell, after the headers of the columns.
- */
+ * and no reader uses the values. Each column has one cell, after the headers of the columns. */
 static union {
 	struct table_chunk chunk;
 	uint64_t words[1 +

@@ -3,10 +3,8 @@
 
 #include "analyze/store/store.h"
 
-/*
- * The rows of the table `args`: arguments of stored sets first, then those of system calls and of
- * kernel events, decoded set by set.
- */
+/* The rows of the table `args`: arguments of stored sets first, then those of system calls and of
+ * kernel events, decoded set by set. */
 enum arg_column {
 	ARG_COLUMN_ID,
 	ARG_COLUMN_SET,

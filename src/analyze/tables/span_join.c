@@ -343,10 +343,8 @@ static bool streams_overlap(const struct stream *a, const struct stream *b)
 	       (a->ts >= b->ts && a->ts < b->end) || (b->ts >= a->ts && b->ts < a->end);
 }
 
-/*
- * Returns the stream to advance: its span ends first. At equal ends, a gap of the first table ends
- * before a row of the second.
- */
+/* Returns the stream to advance: its span ends first. At equal ends, a gap of the first table ends
+ * before a row of the second. */
 static struct stream *get_stream_ending_first(struct stream *a, struct stream *b)
 {
 	if (a->end != b->end)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of SQL that scripts for trace_processor use: EXTRACT_ARG, EXTRACT_METADATA, the bounds
- * of the trace, and times. */
+/*
+ * Functions of SQL that scripts for trace_processor use: EXTRACT_ARG, EXTRACT_METADATA, the bounds
+ * of the trace, and times.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

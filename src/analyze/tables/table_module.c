@@ -337,11 +337,9 @@ static int plan_bit_of_constraint(const struct store_vtab *v,
 						    : 0;
 }
 
-/*
- * Returns true if the rows are in the order that the query requires: by id or by time, or, for all
+/* Returns true if the rows are in the order that the query requires: by id or by time, or, for all
  * rows, by a column with an order. SQLite then needs no sorter. Adds PLAN_ORDER to the plan for
- * such a column, and PLAN_DESC for a descending order.
- */
+ * such a column, and PLAN_DESC for a descending order. */
 static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
 {
 	const struct table_def *def = v->table->def;

@@ -6,10 +6,8 @@
 
 #include "base/text/str.h"
 
-/*
- * What the virtual tables share. A table's struct begins with struct vtab, its cursor's struct with
- * sqlite3_vtab_cursor. Both are set to 0 when they are made.
- */
+/* What the virtual tables share. A table's struct begins with struct vtab, its cursor's struct with
+ * sqlite3_vtab_cursor. Both are set to 0 when they are made. */
 struct vtab {
 	sqlite3_vtab base;
 	size_t cursor_size;

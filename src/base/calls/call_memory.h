@@ -11,11 +11,9 @@
  * they are hostile, and may be cut off anywhere.
  */
 
-/*
- * Appends the bytes of a string without quotes. Characters that are not printable ASCII, the quote
+/* Appends the bytes of a string without quotes. Characters that are not printable ASCII, the quote
  * and the backslash are escaped as in C ("\n", "\33", "\""), so the text is one line of valid
- * UTF-8, harmless to a terminal, and nothing of the string is lost.
- */
+ * UTF-8, harmless to a terminal, and nothing of the string is lost. */
 void call_string_put(const void *bytes, size_t len, struct strbuf *b);
 /* Appends the address of a socket: {sa_family=AF_INET, sin_port=htons(80), ...}. Returns false, and
  * appends nothing, if it is too short to have a family. */

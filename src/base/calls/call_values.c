@@ -233,10 +233,8 @@ static void call_put_name(const struct call_name *names, size_t n, uint64_t valu
 #define PUT_NAME(names, value, unknown, b)                                                         \
 	call_put_name(names, ARRAY_SIZE(names), value, unknown, b)
 
-/*
- * Appends flags after `before`, the flags that are already printed. If there are none (NULL), the
- * value 0 is printed as "0". Bits without a name are hexadecimal.
- */
+/* Appends flags after `before`, the flags that are already printed. If there are none (NULL), the
+ * value 0 is printed as "0". Bits without a name are hexadecimal. */
 static void call_put_flags(const struct call_name *names, size_t n, uint64_t flags,
 			   const char *before, struct strbuf *b)
 {

@@ -5,11 +5,9 @@
 
 #include "base/core/mem.h"
 
-/*
- * NO_CANCEL() disables cancellation of the thread (pthread_cancel(3)) until the end of the block.
+/* NO_CANCEL() disables cancellation of the thread (pthread_cancel(3)) until the end of the block.
  * It is for functions of a library that call a cancellation point while they hold a lock or own a
- * resource. It makes no system call.
- */
+ * resource. It makes no system call. */
 static inline int cancel_disable(void)
 {
 	int before;

@@ -33,10 +33,8 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
-/*
- * Disables the stack protector of a function. It is for functions that run once per event and pass
- * on addresses of locals, but have no array: the check would cost time and protect nothing.
- */
+/* Disables the stack protector of a function. It is for functions that run once per event and pass
+ * on addresses of locals, but have no array: the check would cost time and protect nothing. */
 #ifdef __has_attribute
 #if __has_attribute(no_stack_protector)
 #define NO_CANARY __attribute__((no_stack_protector))
@@ -46,12 +44,10 @@
 #define NO_CANARY
 #endif
 
-/*
- * Destructors, whose names end in p, take the address of a handle, release what it refers to, and
+/* Destructors, whose names end in p, take the address of a handle, release what it refers to, and
  * leave the handle empty (NULL, or -1 for a descriptor). They are no-ops for an empty handle, so
  * that one line releases a member whatever its state, and a second call does no harm. Those of
- * libevent's objects are in base/event_loop/event_free.h.
- */
+ * libevent's objects are in base/event_loop/event_free.h. */
 static inline void freep(void *p)
 {
 	typedef void *pointer __attribute__((may_alias)); /* p may be the address of any pointer */
@@ -76,8 +72,6 @@ static inline void closep(int *fd)
 		*p = NULL;                                                                         \
 	}
 
-/*
- * Makes room for `need` elements of `size` bytes in *array, which has room for *cap now. Grows by
- * doubling. New elements are not initialised. Returns 0, or -ENOMEM with nothing changed.
- */
+/* Makes room for `need` elements of `size` bytes in *array, which has room for *cap now. Grows by
+ * doubling. New elements are not initialised. Returns 0, or -ENOMEM with nothing changed. */
 int array_reserve(void *array, size_t *cap, size_t need, size_t size);

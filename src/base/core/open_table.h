@@ -11,11 +11,9 @@
  * generation number in each.
  */
 
-/*
- * Returns the index of the first slot, from that of the hash on, for which the expression `found`
+/* Returns the index of the first slot, from that of the hash on, for which the expression `found`
  * is true. The expression must be true for the slot of the key and for a free slot, which is where
- * a missing key is to be stored. It refers to the index as `at`.
- */
+ * a missing key is to be stored. It refers to the index as `at`. */
 #define OPEN_TABLE_FIND(n_slots, hash, at, found)                                                  \
 	({                                                                                         \
 		const size_t mask_ = (size_t)(n_slots)-1;                                          \
@@ -26,12 +24,10 @@
 		at;                                                                                \
 	})
 
-/*
- * Doubles the number of slots and moves the entries. An empty table gets `first` slots. `slots` is
+/* Doubles the number of slots and moves the entries. An empty table gets `first` slots. `slots` is
  * a pointer to memory from malloc(3) or NULL, n_slots is a variable. The expressions is_free and
  * hash refer to the slot `slot`; a zeroed slot must be free. Returns true, or false with nothing
- * changed if out of memory.
- */
+ * changed if out of memory. */
 #define OPEN_TABLE_GROW(slots, n_slots, first, slot, is_free, hash)                                \
 	({                                                                                         \
 		size_t wanted_ = (n_slots) ? (size_t)(n_slots)*2 : (first);                        \

@@ -11,12 +11,10 @@
  * members after its end (padding included), and 0 in a new member means the former behaviour.
  */
 
-/*
- * Copies the program's struct `from` into `to`, which has `size` bytes in this version of the
+/* Copies the program's struct `from` into `to`, which has `size` bytes in this version of the
  * library. Members that the program does not know become 0. Returns 0, or -EINVAL: the size is
  * smaller than the member that holds it, or a member that this version does not know is not 0.
- * Then `to` is not written.
- */
+ * Then `to` is not written. */
 static inline int sized_struct_copy(void *to, size_t size, const void *from)
 {
 	const unsigned char *bytes = from;

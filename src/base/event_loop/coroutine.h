@@ -21,11 +21,9 @@ struct coroutine_ops {
 	void (*done)(void *ctx); /* called in the loop after run; may start a coroutine */
 };
 
-/*
- * Starts a coroutine. *ret points to it until it ends, and is NULL afterwards; ret must stay valid
+/* Starts a coroutine. *ret points to it until it ends, and is NULL afterwards; ret must stay valid
  * until the end. ops and ctx are borrowed just as long. If no thread can be created, run and done
- * are called before coroutine_start() returns.
- */
+ * are called before coroutine_start() returns. */
 void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		     const struct coroutine_ops *ops, void *ctx);
 /* Makes the coroutine wait until the loop has nothing else to do. No-op for NULL. */

@@ -5,12 +5,10 @@
 
 #include <event2/event.h>
 
-/*
- * Start a timer of libevent, which is one-shot (evtimer_new()) or periodic (EV_PERSIST); each start
+/* Start a timer of libevent, which is one-shot (evtimer_new()) or periodic (EV_PERSIST); each start
  * replaces the previous one. Return 0, or -1 if memory runs out. The timer may fire early, by as
  * much as the current loop iteration has taken so far. The timers of base/event_loop/loop_timer.h
- * never fire early, tick at multiples of the period, and support CLOCK_BOOTTIME.
- */
+ * never fire early, tick at multiples of the period, and support CLOCK_BOOTTIME. */
 static inline int event_timer_us(struct event *timer, uint64_t us)
 {
 	const struct timeval after = {.tv_sec = (time_t)(us / 1000000),

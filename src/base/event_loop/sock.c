@@ -224,10 +224,8 @@ static void set_sock_option(int fd, int level, int option)
 	(void)setsockopt(fd, level, option, &one, sizeof(one));
 }
 
-/*
- * Makes the kernel send messages at once, and close the connection within a minute after the peer's
- * machine has vanished. Otherwise a caller would wait forever for answers.
- */
+/* Makes the kernel send messages at once, and close the connection within a minute after the peer's
+ * machine has vanished. Otherwise a caller would wait forever for answers. */
 static void tune_tcp(int fd)
 {
 	int idle_s = 30, interval_s = 10, probes = 3;
@@ -307,11 +305,9 @@ static int remove_stale_socket(const struct address *a, struct err_text *e)
 	return 0;
 }
 
-/*
- * Locks the directory of a socket. Between bind and listen the socket of a server looks stale, and
+/* Locks the directory of a socket. Between bind and listen the socket of a server looks stale, and
  * two servers that start at the same time would remove each other's; so each locks the directory
- * first. A lock that is held for longer than a second is ignored. Returns the descriptor or -1.
- */
+ * first. A lock that is held for longer than a second is ignored. Returns the descriptor or -1. */
 static int lock_dir_of_socket(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -44,11 +44,9 @@ int sock_check(const char *address);
 #define SOCK_RESOLVED_TEXT 300
 int sock_resolve(const char *address, char ret_text[static SOCK_RESOLVED_TEXT]);
 
-/*
- * Connects. Returns 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED: no listener; -EAGAIN: the
+/* Connects. Returns 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED: no listener; -EAGAIN: the
  * server's backlog is full; -ENAMETOOLONG). A unix socket is connected then. The others may still
- * be connecting; if that fails, the first read returns the error.
- */
+ * be connecting; if that fails, the first read returns the error. */
 int sock_connect(const char *address, int *ret_fd);
 /* Like sock_connect(), but waits up to wait_ms for room in the backlog of a unix socket, which
  * other users may keep full. */
@@ -70,13 +68,11 @@ int sock_accept(int listen_fd, int *ret_fd);
  * for other families). */
 int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 
-/*
- * Default addresses of the tracing protocol: the environment's
+/* Default addresses of the tracing protocol: the environment's
  * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /dev/socket/traced_* if that directory exists (on
  * Android), else /run/perfetto/traced-*.sock if the process is root or can search that directory,
  * else /tmp/perfetto-*. Borrowed from static memory or the environment. The producer's may be a
- * comma-separated list.
- */
+ * comma-separated list. */
 #define SOCK_RUN_DIR "/run/perfetto/"
 #define SOCK_ANDROID_DIR "/dev/socket/"
 const char *sock_default_producer(void);

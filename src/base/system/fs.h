@@ -8,8 +8,10 @@
 
 #include "base/text/str.h"
 
-/* Small files of /proc, /sys, tracefs and configuration. Functions return 0 or -errno unless their
- * comment says otherwise. */
+/*
+ * Small files of /proc, /sys, tracefs and configuration. Functions return 0 or -errno unless their
+ * comment says otherwise.
+ */
 
 /* Appends the whole file to b (which is not cleared first). Returns -EFBIG if the file is longer
  * than max. */

@@ -42,18 +42,14 @@ int helper_confine_parser(size_t memory);
 /* Sends a message, and the descriptor `passed` (-1: none), which the caller still owns. Waits for
  * room unless flags is MSG_DONTWAIT. Returns 0 or -errno. System call: sendmsg(2). */
 int helper_send(int fd, const void *message, size_t len, int passed, int flags);
-/*
- * Receives a message into the parts, within wait_ms (-1: no limit). Sets *ret_fd to the descriptor
+/* Receives a message into the parts, within wait_ms (-1: no limit). Sets *ret_fd to the descriptor
  * that came with it, or -1; ret_fd NULL: the message may carry none. Returns the bytes received; 0
  * if the other process has ended; -EAGAIN if no message came in time; -ETOOMANYREFS if a descriptor
- * was lost; or -errno. System calls: recvmsg(2), and poll(2) if wait_ms is greater than 0.
- */
+ * was lost; or -errno. System calls: recvmsg(2), and poll(2) if wait_ms is greater than 0. */
 ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wait_ms, int *ret_fd);
 
-/*
- * For a child that sends one answer of len bytes and exits: waits for it until *stop is set, at
+/* For a child that sends one answer of len bytes and exits: waits for it until *stop is set, at
  * most `seconds`, then kills and reaps the child and closes its socket. Returns 0; -EINTR: *stop
- * was set; -ETIME; -EPIPE: the child ended without it.
- */
+ * was set; -ETIME; -EPIPE: the child ended without it. */
 int helper_process_finish(struct helper_process *p, void *answer, size_t len,
 			  const volatile sig_atomic_t *stop, unsigned seconds);

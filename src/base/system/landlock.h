@@ -21,12 +21,10 @@ struct landlock_path {
 /* Returns true if the kernel supports Landlock and it is enabled. */
 bool landlock_is_there(void);
 
-/*
- * Permanently forbids writing, truncating, creating, removing or renaming files outside the paths.
+/* Permanently forbids writing, truncating, creating, removing or renaming files outside the paths.
  * Everywhere, it forbids executing files, moving them to another directory, and creating anything
  * but regular files and directories. Before Linux 6.2 truncate(2) is not restricted. Sets
- * no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
- */
+ * no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno. */
 int landlock_restrict_writes(const struct landlock_path *paths, size_t n);
 
 /* Like landlock_restrict_writes(), and also forbids reading files and directories outside the

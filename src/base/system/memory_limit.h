@@ -3,11 +3,9 @@
 
 #include <stdint.h>
 
-/*
- * Returns how many bytes of memory this process may use: the memory of the machine or, if that is
+/* Returns how many bytes of memory this process may use: the memory of the machine or, if that is
  * less, three quarters of the lowest limit of its memory control group and the groups above it
- * (cgroup v2: memory.max and memory.high; v1: memory.limit_in_bytes).
- */
+ * (cgroup v2: memory.max and memory.high; v1: memory.limit_in_bytes). */
 uint64_t memory_limit(void);
 
 /* Returns the lowest limit of these control groups, not reduced to three quarters; UINT64_MAX if

@@ -3,8 +3,10 @@
 
 #include <stddef.h>
 
-/* Libraries that are loaded at run time, because few machines or few runs of a program need
- * them. */
+/*
+ * Libraries that are loaded at run time, because few machines or few runs of a program need
+ * them.
+ */
 
 struct shared_function {
 	const char *name; /* in the library */
@@ -16,11 +18,9 @@ struct shared_function {
 		name, offsetof(type, member)                                                       \
 	}
 
-/*
- * Loads a library, and sets the pointers of `to`. Returns 0; -ENOENT if it cannot be loaded;
+/* Loads a library, and sets the pointers of `to`. Returns 0; -ENOENT if it cannot be loaded;
  * -ENOSYS if it lacks a function: then nothing is loaded. *ret_why: the message of the loader, or
- * the name of the function. The caller closes *ret_handle.
- */
+ * the name of the function. The caller closes *ret_handle. */
 int shared_library_open(const char *file, const struct shared_function *functions, size_t n,
 			void *to, void **ret_handle, const char **ret_why);
 /* Sets *handle to NULL. No-op if it is NULL already. */

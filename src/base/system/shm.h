@@ -8,10 +8,8 @@
  * peer must be sure that it cannot shrink, or a read may end in SIGBUS: hence the seals.
  */
 
-/*
- * Creates zeroed memory of size bytes (not 0), mapped for reading and writing, with its size
- * sealed. The caller owns *ret_fd (close-on-exec) and *ret_addr. Returns 0 or -errno.
- */
+/* Creates zeroed memory of size bytes (not 0), mapped for reading and writing, with its size
+ * sealed. The caller owns *ret_fd (close-on-exec) and *ret_addr. Returns 0 or -errno. */
 int shm_create(size_t size, int *ret_fd, void **ret_addr);
 
 /*

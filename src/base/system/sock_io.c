@@ -49,10 +49,8 @@ static size_t pass_received_fds(struct msghdr *msg, void (*on_fd)(void *ctx, int
 	return n_all;
 }
 
-/*
- * The buffer has room for as many descriptors as a message can carry: the kernel would close those
- * that do not fit within this call, which may take long.
- */
+/* The buffer has room for as many descriptors as a message can carry: the kernel would close those
+ * that do not fit within this call, which may take long. */
 ssize_t sock_receive(int sock, const struct iovec *iov, size_t n_iov, int flags, size_t max_fds,
 		     void (*on_fd)(void *ctx, int fd), void *ctx)
 {

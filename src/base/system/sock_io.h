@@ -13,10 +13,8 @@
 
 /* Sends fd (-1: none) with the first byte. Returns the bytes sent or -errno. */
 ssize_t sock_send(int sock, const struct iovec *iov, size_t n_iov, int fd, int flags);
-/*
- * Passes each received descriptor to on_fd, which owns it. Descriptors are close-on-exec. Returns
+/* Passes each received descriptor to on_fd, which owns it. Descriptors are close-on-exec. Returns
  * the bytes received, 0 at the end of the stream, -ETOOMANYREFS if there were more than max_fds
- * descriptors or some were lost, or -errno.
- */
+ * descriptors or some were lost, or -errno. */
 ssize_t sock_receive(int sock, const struct iovec *iov, size_t n_iov, int flags, size_t max_fds,
 		     void (*on_fd)(void *ctx, int fd), void *ctx);

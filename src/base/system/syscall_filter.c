@@ -171,10 +171,8 @@ static const struct syscall_without library_without[] = {
 #ifdef RESULT
 #define BLOCKED SCMP_ACT_TRAP
 
-/*
- * The blocked call raised the signal, so logging is safe here. A SIGSYS from another process may
- * arrive anywhere and has no call whose result could be set.
- */
+/* The blocked call raised the signal, so logging is safe here. A SIGSYS from another process may
+ * arrive anywhere and has no call whose result could be set. */
 static void on_blocked(int signal_number, siginfo_t *info, void *context)
 {
 	static uint64_t logged[8]; /* a bit for each number */
@@ -258,10 +256,8 @@ static int allow_threads(scmp_filter_ctx f)
 	return r;
 }
 
-/*
- * The calls fail with EPERM, without SIGSYS: a libc may block all signals before it makes them
- * (glibc 2.41 in fork), and the kernel kills a process whose SIGSYS is blocked.
- */
+/* The calls fail with EPERM, without SIGSYS: a libc may block all signals before it makes them
+ * (glibc 2.41 in fork), and the kernel kills a process whose SIGSYS is blocked. */
 static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 {
 	const struct scmp_arg_cmp process[] = {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)};
@@ -275,10 +271,8 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 	return r < 0 || has_threads ? r : add_rule(f, refuse, "clone3", 0, NULL);
 }
 
-/*
- * The call fails with EPERM, without a log message: on Linux before 5.11 libbpf tries to raise the
- * limit of locked memory. The program has raised it before it installed the filter.
- */
+/* The call fails with EPERM, without a log message: on Linux before 5.11 libbpf tries to raise the
+ * limit of locked memory. The program has raised it before it installed the filter. */
 static int refuse_locked_memory(scmp_filter_ctx f)
 {
 	const struct scmp_arg_cmp set[] = {

@@ -5,18 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Names and numbers of system calls, as in raw_syscalls/sys_enter and sys_exit. Unless a machine is
+/* Names and numbers of system calls, as in raw_syscalls/sys_enter and sys_exit. Unless a machine is
  * named, they are those of this machine's architecture, and of the 32-bit architecture that its
- * kernel also runs.
- */
+ * kernel also runs. */
 #define SYSCALL_NAME_MAX 64
 
-/*
- * Finds the number of a system call by name: "read" or "sys_read"; "compat_sys_read" for the number
+/* Finds the number of a system call by name: "read" or "sys_read"; "compat_sys_read" for the number
  * in 32-bit programs. Names of kernel functions ("sys_newstat") are accepted too. Returns 0; or
- * -ENOENT with the nearest name in `nearest`, in the form of `name`, or "" if none is near.
- */
+ * -ENOENT with the nearest name in `nearest`, in the form of `name`, or "" if none is near. */
 int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static SYSCALL_NAME_MAX]);
 
 /* Returns the number of a call by its bare name, from the table of this machine or from its 32-bit

@@ -115,10 +115,8 @@ static bool json_read_char(const char **at, const char *end, uint32_t *ret)
 	return true;
 }
 
-/*
- * Reads a string, which begins at r->at, into buf (NULL: nowhere). Returns false and fails r if it
- * is invalid. *ret_fits: buf holds the whole string.
- */
+/* Reads a string, which begins at r->at, into buf (NULL: nowhere). Returns false and fails r if it
+ * is invalid. *ret_fits: buf holds the whole string. */
 static bool json_read_string(struct json_reader *r, char *buf, size_t size, bool *ret_fits)
 {
 	const char *at = r->at + 1;
@@ -227,10 +225,8 @@ static bool json_skip_word(struct json_reader *r)
 	return r->at > begin || json_fail(r);
 }
 
-/*
- * Skips a string, a number or a word; or opens an object or array and returns true. `types` has a
- * bit for each one that is open: 1 for an object, 0 for an array.
- */
+/* Skips a string, a number or a word; or opens an object or array and returns true. `types` has a
+ * bit for each one that is open: 1 for an object, 0 for an array. */
 static bool json_skip_or_open(struct json_reader *r, uint64_t *types, unsigned base)
 {
 	bool is_object = json_peek(r) == '{', ignored;

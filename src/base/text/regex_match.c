@@ -133,10 +133,8 @@ static bool accepts_byte(const struct regex *re, const struct regex_op *op, uint
 	return op->opcode == REGEX_SET && regex_set_has(&re->sets[op->x], byte);
 }
 
-/*
- * Advances the threads by the byte at `at`. Returns true if one of them is a match, and stores its
- * bounds in found. Threads after the match in the list have a lower preference and are dropped.
- */
+/* Advances the threads by the byte at `at`. Returns true if one of them is a match, and stores its
+ * bounds in found. Threads after the match in the list have a lower preference and are dropped. */
 static bool regex_match_step(struct run *r, size_t at, bool whole, uint32_t *found)
 {
 	struct regex *re = r->re;

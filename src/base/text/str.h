@@ -66,12 +66,10 @@ char *str_count(uint64_t n, const char *noun, char buf[static STR_COUNT_SIZE]);
  * "999 B" are exact. */
 char *str_bytes(uint64_t v, char buf[static 32]);
 
-/*
- * Finds the candidate with the smallest edit distance to word (insert, delete, replace, swap of
+/* Finds the candidate with the smallest edit distance to word (insert, delete, replace, swap of
  * neighbours); of equally near ones, the first in the alphabet. The result is NULL if the distance
  * is more than a third of the word's length, or the word is longer than 64 bytes. word and
- * candidates are borrowed.
- */
+ * candidates are borrowed. */
 #define STR_NEAREST_SIZE 65 /* the longest word and a NUL */
 struct str_nearest {
 	const char *word;
@@ -86,11 +84,9 @@ void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 			  char best[static STR_NEAREST_SIZE]);
 const char *str_nearest_get(const struct str_nearest *n);
 
-/*
- * Makes text of other processes safe to print: puts '?' in place of control characters, characters
+/* Makes text of other processes safe to print: puts '?' in place of control characters, characters
  * that change the direction of text, and bytes that are not UTF-8. ASCII control characters listed
- * in keep ("" or "\n") stay.
- */
+ * in keep ("" or "\n") stay. */
 void str_make_plain(char *s, size_t len, const char *keep);
 /* Appends text that str_make_plain() made safe to print. */
 void strbuf_put_plain(struct strbuf *b, const char *text);

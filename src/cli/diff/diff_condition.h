@@ -6,12 +6,10 @@
 #include "analyze/diff/diff_compare.h"
 #include "base/core/err.h"
 
-/*
- * A condition of --fail-if: "METRIC [MEASURE] [NAME] > +10%", for example "latency p99 > +10%" or
+/* A condition of --fail-if: "METRIC [MEASURE] [NAME] > +10%", for example "latency p99 > +10%" or
  * "cpu hash_block > 5%"; "<" for a decrease. It holds if, in some row of the metric, the change of
  * the measure is a finding and exceeds the percentage. NAME is a pattern for a program, a thread, a
- * function or another name of a row.
- */
+ * function or another name of a row. */
 struct diff_condition {
 	const char *text; /* borrowed: as the user wrote it */
 	const struct report *metric;

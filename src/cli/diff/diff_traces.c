@@ -132,12 +132,10 @@ static int64_t query_event_time(sqlite3 *db, const char *which, const char *even
 	return ret;
 }
 
-/*
- * Limits the window to the recorded command: from its execve(2) to the end of its last process.
+/* Limits the window to the recorded command: from its execve(2) to the end of its last process.
  * Before, it waits for the recorder; after, the recorder reads what is left. The processes' end_ts
  * would be later, or missing: sched_process_free comes later, and often from a thread that is not
- * recorded.
- */
+ * recorded. */
 static void limit_window_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
 	int64_t begin = query_event_time(db, "min", "sched_process_exec", *from);
@@ -419,12 +417,10 @@ static int compare_starts(const void *a, const void *b)
 	return (x->start_ts > y->start_ts) - (x->start_ts < y->start_ts);
 }
 
-/*
- * Recordings that were made alternately, one of each side at a time, are compared in pairs: slow
+/* Recordings that were made alternately, one of each side at a time, are compared in pairs: slow
  * changes of the machine affect both of a pair alike. Moves the pairs to the beginning of sorted,
  * and returns their number. A recording without a partner, which may have been left out, is
- * skipped.
- */
+ * skipped. */
 static size_t pair_neighbours(struct diff_trace **sorted, size_t n)
 {
 	size_t pairs = 0;

@@ -8,8 +8,10 @@
 #include "cli/diff/diff_options.h"
 #include "cli/diff/diff_stacks.h"
 
-/* The recordings of both sides. They are read one after the other, and only the rows of each are
- * kept. */
+/*
+ * The recordings of both sides. They are read one after the other, and only the rows of each are
+ * kept.
+ */
 
 struct diff_trace {
 	const char *path; /* borrowed */

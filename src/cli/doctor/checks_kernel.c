@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel: what it was built with, what it allows, tracefs and other programs that trace with
- * it. */
+/*
+ * The kernel: what it was built with, what it allows, tracefs and other programs that trace with
+ * it.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

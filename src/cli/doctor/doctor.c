@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of checks, its functions for other verbs, and sonda doctor, which prints what the
- * checks found. */
+/*
+ * The table of checks, its functions for other verbs, and sonda doctor, which prints what the
+ * checks found.
+ */
 #include "cli/doctor/doctor.h"
 
 #include <errno.h>

@@ -37,11 +37,9 @@ struct export_dir;
 /* For _cleanup_: ends a statement. */
 DEFINE_DESTRUCTOR(sqlite3_stmt *, sqlite3_finalize)
 
-/*
- * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
+/* Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
  * returns non-zero, and returns that value. sql is a view's statement, NULL for a table. Returns 0,
- * or -ENOMEM; sets e on an error, unless fn did.
- */
+ * or -ENOMEM; sets e on an error, unless fn did. */
 int export_for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
 			  struct err_text *e);

@@ -5,10 +5,8 @@
 
 #include "base/core/err.h"
 
-/*
- * Where an export of several files writes: into the hidden directory of an output, or into a tar
- * archive on a stream. Each file is written from front to back, and one at a time.
- */
+/* Where an export of several files writes: into the hidden directory of an output, or into a tar
+ * archive on a stream. Each file is written from front to back, and one at a time. */
 struct out_path;
 struct export_dir {
 	const struct out_path *out; /* borrowed; NULL: tar */

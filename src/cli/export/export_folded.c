@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks of slices and of states, as flamegraph.pl and speedscope read them:
- * "frame;frame;frame NUMBER", here nanoseconds. Those of call stacks are in export_stacks.c. */
+/*
+ * Folded stacks of slices and of states, as flamegraph.pl and speedscope read them:
+ * "frame;frame;frame NUMBER", here nanoseconds. Those of call stacks are in export_stacks.c.
+ */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>

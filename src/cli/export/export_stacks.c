@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks of call stacks: "process;thread;function;function NUMBER", the outermost function
- * first. The number counts samples, or ns of waits. */
+/*
+ * Folded stacks of call stacks: "process;thread;function;function NUMBER", the outermost function
+ * first. The number counts samples, or ns of waits.
+ */
 #include "cli/export/export_stacks.h"
 
 #include <inttypes.h>

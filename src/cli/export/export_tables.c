@@ -11,12 +11,10 @@
 #include "cli/sql_output.h"
 #include "cli/trace/out_path.h"
 
-/*
- * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
+/* Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
  * returns non-zero, and returns that value. sql is a view's statement, NULL for a table. Returns 0,
  * or -ENOMEM. The temporary views are those of the trace, except sonda_tables, which lists the
- * tables.
- */
+ * tables. */
 static int for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
 {

@@ -7,8 +7,10 @@
 
 #include "base/text/str.h"
 
-/* Cuts the bytes of a trace, which arrive in pieces of any size, into its packets. The bytes are
- * untrusted. */
+/*
+ * Cuts the bytes of a trace, which arrive in pieces of any size, into its packets. The bytes are
+ * untrusted.
+ */
 
 /* Zero-initialise; packet_stream_deinit frees. */
 struct packet_stream {

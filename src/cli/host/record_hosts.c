@@ -453,12 +453,10 @@ static void host_print_summary(struct host_run *h)
 	verb_summary_deinit(&s);
 }
 
-/*
- * Chooses the clocks by which the traces are aligned. The pings measured the offset of each
+/* Chooses the clocks by which the traces are aligned. The pings measured the offset of each
  * machine's time of day from ours, within half a round trip. If one offset fits all machines, their
  * clocks agree better than the pings can measure, and are used: returns false. Otherwise returns
- * true and sets the measured offsets.
- */
+ * true and sets the measured offsets. */
 static bool hosts_choose_clocks(const struct hosts_run *a, struct merge_clocks *ret)
 {
 	int64_t base = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_boot_ns());

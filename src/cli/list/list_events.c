@@ -210,9 +210,11 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e)
 	return 0;
 }
 
-/* Functions of the kernel that a probe or the function graph can be attached to: those of tracefs,
+/*
+ * Functions of the kernel that a probe or the function graph can be attached to: those of tracefs,
  * or, where these cannot be read, the functions of /proc/kallsyms, of which the kernel may refuse
- * some. */
+ * some.
+ */
 
 #define FUNCTIONS_MAX_BYTES (64u << 20)
 

@@ -18,11 +18,9 @@ static void list_presets_add_name(struct name_list *l, const char *name)
 	name_list_add(l, (const uint8_t *)name, strlen(name));
 }
 
-/*
- * Adds the events of this kernel that match a request of a preset to found. If none does, adds the
+/* Adds the events of this kernel that match a request of a preset to found. If none does, adds the
  * request itself: to found if it means an existing event (a name without a group, an event that
- * available_events lacks) or if the kernel's list is unknown, else to missing.
- */
+ * available_events lacks) or if the kernel's list is unknown, else to missing. */
 static void find_requested_events(const struct tracefs_events *events, const char *request,
 				  struct name_list *found, struct name_list *missing)
 {

@@ -17,10 +17,8 @@
 #define ANSWERS_KEPT 16
 #define ANSWER_BYTES_MAX (4u << 20) /* of a whole answer */
 
-/*
- * Returns an estimate of the tokens of a text, which is meant to be too high for the tokenizers of
- * all models: 3 letters or blanks are one token, 2 digits are one, and each other byte is one.
- */
+/* Returns an estimate of the tokens of a text, which is meant to be too high for the tokenizers of
+ * all models: 3 letters or blanks are one token, 2 digits are one, and each other byte is one. */
 size_t tokens_estimate(const char *text);
 
 struct answer {

@@ -23,11 +23,9 @@ enum json_rpc_error {
 	JSON_RPC_INTERNAL_ERROR = -32603,
 };
 
-/*
- * Calls a method. params: an object, or NULL; borrowed. Appends the result, a JSON value, to
+/* Calls a method. params: an object, or NULL; borrowed. Appends the result, a JSON value, to
  * ret_result and returns 0; or returns an error code and appends its text, which is not JSON. Also
- * called for notifications, whose result is dropped.
- */
+ * called for notifications, whose result is dropped. */
 typedef int json_rpc_call(void *ctx, const char *method, struct json_object *params,
 			  struct strbuf *ret_result);
 

@@ -29,9 +29,7 @@ struct http_request {
 
 enum http_result { HTTP_INCOMPLETE, HTTP_COMPLETE, HTTP_REFUSED };
 
-/*
- * Parses the head at the beginning of data. HTTP_COMPLETE: *ret_len is its length. HTTP_REFUSED:
- * *ret_status is the status code of the answer.
- */
+/* Parses the head at the beginning of data. HTTP_COMPLETE: *ret_len is its length. HTTP_REFUSED:
+ * *ret_status is the status code of the answer. */
 enum http_result http_request_parse(const char *data, size_t len, struct http_request *ret,
 				    size_t *ret_len, unsigned *ret_status);

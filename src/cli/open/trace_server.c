@@ -82,10 +82,8 @@ static bool is_host_ours(const struct trace_server *s, const char *host)
 	return host && (!strcmp(host, own[0]) || !strcmp(host, own[1]));
 }
 
-/*
- * Browsers send Origin with fetch(). Without it, Sec-Fetch-Site shows whether the request is from a
- * page of another site, for an image for example. Programs such as curl send neither.
- */
+/* Browsers send Origin with fetch(). Without it, Sec-Fetch-Site shows whether the request is from a
+ * page of another site, for an image for example. Programs such as curl send neither. */
 static bool is_origin_allowed(const struct trace_server *s, const struct evkeyvalq *headers)
 {
 	const char *origin = evhttp_find_header(headers, "Origin");

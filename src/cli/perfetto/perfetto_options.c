@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options, their conflicts in the order in which Perfetto checks them, and its messages: scripts
- * search for these. */
+/*
+ * Options, their conflicts in the order in which Perfetto checks them, and its messages: scripts
+ * search for these.
+ */
 #include "cli/perfetto/perfetto_options.h"
 
 #include <ctype.h>

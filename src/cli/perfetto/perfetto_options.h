@@ -45,9 +45,7 @@ void perfetto_options_deinit(struct perfetto_options *o);
  * line. */
 void perfetto_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * Makes the config of the command line: that of -c, or the one that the shorthand options stand
+/* Makes the config of the command line: that of -c, or the one that the shorthand options stand
  * for. Returns -1 and sets *ret, which the caller frees; else the exit code, after printing the
- * error.
- */
+ * error. */
 int perfetto_config_make(const struct perfetto_options *o, Pb__TraceConfig **ret);

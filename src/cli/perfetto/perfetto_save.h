@@ -30,11 +30,9 @@ int perfetto_save_written(struct trace_file *file);
 int perfetto_clone(const struct consumer_clone_request *request, struct trace_file *file,
 		   const char *name);
 
-/*
- * Bug reports: clones of the sessions with a bugreport_score, without their trace_filter, in the
+/* Bug reports: clones of the sessions with a bugreport_score, without their trace_filter, in the
  * directory TMPDIR (/tmp). _for_bugreport() writes the one with the highest score as
- * systrace.pftrace, _all_for_bugreport() each as its bugreport_filename.
- */
+ * systrace.pftrace, _all_for_bugreport() each as its bugreport_filename. */
 int perfetto_save_for_bugreport(void);
 int perfetto_save_all_for_bugreport(void);
 

@@ -6,9 +6,7 @@
 
 #include "base/text/str.h"
 
-/*
- * Lines of FtraceConfig.uprobe_events: "p:GROUP/NAME FILE:OFFSET ARGUMENTS".
- */
+/* Lines of FtraceConfig.uprobe_events: "p:GROUP/NAME FILE:OFFSET ARGUMENTS". */
 #define PROBE_EVENT_NAME_MAX 63 /* MAX_EVENT_NAME_LEN of the kernel, which counts the NUL */
 
 enum user_probe_kind {

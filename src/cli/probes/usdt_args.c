@@ -41,9 +41,8 @@ static const char *parse_offset(const char *p, long long *ret)
 
 /* ---- x86-64 ---- */
 
-/*
- * Reads a register. The kernel has one name for it, whatever part is meant: rax, eax and al are ax.
- */
+/* Reads a register. The kernel has one name for it, whatever part is meant: rax, eax and al are
+ * ax. */
 static const char *parse_x86_register(const char *p, char ret[static 8])
 {
 	static const struct {
@@ -135,9 +134,8 @@ static bool parse_arm(const char *p, size_t len, char *fetch, size_t size)
 
 /* ---- lists ---- */
 
-/*
- * Returns the length of an operand, which ends at a blank. On arm64 it may have blanks in brackets.
- */
+/* Returns the length of an operand, which ends at a blank. On arm64 it may have blanks in
+ * brackets. */
 static size_t operand_length(const char *p)
 {
 	size_t n = 0;

@@ -200,11 +200,9 @@ static int refuse_trace(const char *path, struct strbuf *errors)
 	return -EINVAL;
 }
 
-/*
- * Reads the config of -c from fd, or, if that is -1, from the file at path. Returns 0, -EINVAL if
+/* Reads the config of -c from fd, or, if that is -1, from the file at path. Returns 0, -EINVAL if
  * it is not a trace config or uses a field that sonda record does not support, or -errno of
- * reading. Messages for the user are appended to errors, one per line.
- */
+ * reading. Messages for the user are appended to errors, one per line. */
 static int config_file_read(int fd, const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret)
 {

@@ -14,9 +14,7 @@
  * EVENT is NAME, GROUP:NAME or GROUP/NAME.
  */
 
-/*
- * Adds a data source with the histograms; for those by control group, also one with the names of
- * the groups. events: to check names; may be empty. Returns 0; -EINVAL and sets e; or -ENOMEM.
- */
+/* Adds a data source with the histograms; for those by control group, also one with the names of
+ * the groups. events: to check names; may be empty. Returns 0; -EINVAL and sets e; or -ENOMEM. */
 int hist_option_put(const char *const *texts, size_t n, const struct tracefs_events *events,
 		    uint32_t buffer, Pb__TraceConfig *config, struct err_text *e);

@@ -68,10 +68,8 @@ void cpu_list_put_mask(const struct cpu_list *l, struct strbuf *b);
 /* Lists the CPUs in *ret_cpus, which the caller frees. Returns 0 or -ENOMEM. */
 int cpu_list_get_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n);
 
-/*
- * Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: mount
+/* Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: mount
  * point of procfs. Returns 0; -ESRCH (a process does not exist) or -errno of reading, and sets e;
- * or -ENOMEM.
- */
+ * or -ENOMEM. */
 int pid_list_read_threads(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
 			  size_t *ret_n, struct err_text *e);

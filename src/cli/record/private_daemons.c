@@ -339,10 +339,8 @@ static bool daemon_reap(struct daemon *d, struct err_text *why)
 	return true;
 }
 
-/*
- * Ends the daemon with SIGTERM, and with SIGKILL after a timeout, and waits for its end. Reads its
- * output meanwhile: a child that blocks on a full pipe would never end.
- */
+/* Ends the daemon with SIGTERM, and with SIGKILL after a timeout, and waits for its end. Reads its
+ * output meanwhile: a child that blocks on a full pipe would never end. */
 static void daemon_end(struct daemon *d)
 {
 	uint64_t end_ns = clock_mono_ns() + PRIVATE_STOP_TIMEOUT_MS * NS_PER_MS;

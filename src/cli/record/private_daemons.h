@@ -8,12 +8,10 @@
 
 struct event_base;
 
-/*
- * A private tracing service and producer, for machines where no service runs: sondad and
+/* A private tracing service and producer, for machines where no service runs: sondad and
  * sonda-probes on sockets in a directory of mode 0700. Each has its own process group, so that
  * Ctrl-C does not reach it, and the kernel ends both when this process ends.
- * private_daemons_free() also removes the directory.
- */
+ * private_daemons_free() also removes the directory. */
 struct private_daemons;
 
 #define PRIVATE_START_TIMEOUT_MS 30000 /* for each of the two to become ready */
@@ -31,11 +29,9 @@ struct private_daemons_ops {
 	void (*on_line)(void *ctx, const char *line);
 };
 
-/*
- * The service may create files in the directory of output_path, an absolute path (sondad
+/* The service may create files in the directory of output_path, an absolute path (sondad
  * --output-dir); NULL: nowhere. ops is borrowed until private_daemons_free. The programs are found
- * beside this one or in PATH. Returns 0, or -errno and sets e.
- */
+ * beside this one or in PATH. Returns 0, or -errno and sets e. */
 int private_daemons_start(struct event_base *loop, const char *output_path,
 			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
 			  struct private_daemons **ret);

@@ -70,11 +70,9 @@ void recording_progress_update_state(struct recording_progress *p,
 void recording_progress_update_stats(struct recording_progress *p, const char *tracefs_root,
 				     const Pb__TraceStats *stats);
 
-/*
- * Appends a message, once for each cause: the kernel's rings lose events, or a buffer that does not
+/* Appends a message, once for each cause: the kernel's rings lose events, or a buffer that does not
  * wrap is nearly full. The message names a size that would suffice. Returns false if there is no
- * message.
- */
+ * message. */
 bool recording_progress_put_warning(struct recording_progress *p,
 				    const struct recording_setup *setup,
 				    const Pb__TraceStats *stats, uint64_t elapsed_ms,

@@ -127,12 +127,10 @@ static int record_presets_add_preset(Pb__TraceConfig *config, const struct prese
 	return r;
 }
 
-/*
- * Adds the data sources of the presets that the words name (presets may be NULL), without
+/* Adds the data sources of the presets that the words name (presets may be NULL), without
  * ftrace_events, which are selected with the events of all words. buffer: for new data sources.
  * Words with '!' that exclude a preset are removed from idle. Returns 0, -EINVAL and sets e, or
- * -ENOMEM.
- */
+ * -ENOMEM. */
 static int record_presets_put(const struct record_options *o, struct presets *presets,
 			      struct event_requests *idle, uint32_t buffer, Pb__TraceConfig *config,
 			      struct err_text *e)
@@ -298,10 +296,8 @@ static int override_limits(const struct record_options *o, Pb__TraceConfig *conf
 
 /* ---- names of processes ---- */
 
-/*
- * Adds the data sources that name processes and describe the machine, unless the user's config has
- * them.
- */
+/* Adds the data sources that name processes and describe the machine, unless the user's config has
+ * them. */
 static int put_names(const struct record_options *o, Pb__TraceConfig *config)
 {
 	Pb__ProcessStatsConfig names = PB__PROCESS_STATS_CONFIG__INIT;

@@ -143,11 +143,10 @@ static const struct {
 	{"memory", is_memory_missing},
 };
 
-/*
- * Finds the next reason why data is missing from the recording, in the words of sonda doctor. It
+/* Finds the next reason why data is missing from the recording, in the words of sonda doctor. It
  * is about the service that recorded: our own, or the one on the socket. *i: where in obstacles[]
- * the search begins; set to the index after the reason. Returns false if there are no more reasons.
- */
+ * the search begins; set to the index after the reason. Returns false if there are no more
+ * reasons. */
 static bool find_obstacle(const struct record_command *c, const struct record_facts *f, size_t *i,
 			  struct err_text *why)
 {
@@ -403,10 +402,8 @@ static int record_end_remove_file(struct record_command *c, int code)
 	return code;
 }
 
-/*
- * Ends a recording if everything in it was refused, or an option of the command line: nothing is
- * kept. Returns 0 if neither is the case.
- */
+/* Ends a recording if everything in it was refused, or an option of the command line: nothing is
+ * kept. Returns 0 if neither is the case. */
 static int end_refused_recording(struct record_command *c)
 {
 	const struct record_facts facts = collect_facts(c, false);

@@ -48,10 +48,8 @@ struct record_command {
 	struct recording_result result;
 };
 
-/*
- * Ends the run after recording_run(), which returned error (0 or -errno) and set why. Prints why,
- * saves or removes the trace, and prints the summary. Returns the exit code.
- */
+/* Ends the run after recording_run(), which returned error (0 or -errno) and set why. Prints why,
+ * saves or removes the trace, and prints the summary. Returns the exit code. */
 int record_end(struct record_command *c, int error, const struct err_text *why);
 
 /* Returns true if the config names a file that the service itself creates (output_path). */

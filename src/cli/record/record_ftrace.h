@@ -22,8 +22,10 @@ void *message_add_submessage(size_t *n, void *list, const ProtobufCMessageDescri
 int message_set_string(char **field, const char *s);
 int message_add_string(size_t *n, char ***list, const char *s);
 
-/* Converts the options about kernel events to the config of linux.ftrace. events and presets
- * may be NULL. The functions return 0, -EINVAL and set e, or -ENOMEM. */
+/*
+ * Converts the options about kernel events to the config of linux.ftrace. events and presets
+ * may be NULL. The functions return 0, -EINVAL and set e, or -ENOMEM.
+ */
 
 /* Replaces the events of f with those that f and the words select together. Words with '!' that
  * exclude nothing are added to ret_idle. */

@@ -297,8 +297,10 @@ static int add_cpu_list(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* The following three handle the options about the scope, about data, and about buffers. They
- * return 0, -EINVAL and set e, -ENOMEM, or -ENOENT for another option. */
+/*
+ * The following three handle the options about the scope, about data, and about buffers. They
+ * return 0, -EINVAL and set e, -ENOMEM, or -ENOENT for another option.
+ */
 
 static int handle_scope_option(int option, struct record_options *o, struct err_text *e)
 {

@@ -13,11 +13,9 @@
 
 struct event_base;
 
-/*
- * One recording session, from connecting to the last packet. Results come through callbacks from
+/* One recording session, from connecting to the last packet. Results come through callbacks from
  * the loop. on_end is called once, as the last callback; then only record_session_free() may be
- * called.
- */
+ * called. */
 struct record_session;
 
 /* Callbacks of a session to its owner, from the loop. */

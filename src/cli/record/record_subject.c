@@ -10,11 +10,9 @@
 #include "subjects/name_reader.h"
 #include "subjects/subject.h"
 
-/*
- * Returns true if a process of the user may start what is awaited: a group, a container of podman,
+/* Returns true if a process of the user may start what is awaited: a group, a container of podman,
  * a scope (systemd-run --scope). Services are children of a service manager, pods those of a
- * daemon.
- */
+ * daemon. */
 static bool may_user_start_awaited(const Pb__SubjectConfig *c)
 {
 	for (size_t i = 0; i < c->n_units; i++)

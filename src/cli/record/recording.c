@@ -53,13 +53,11 @@
 #define EARLY_LOOK_BYTES                                                                           \
 	(16u << 20) /* sonda-probes writes the statistics before the first events */
 
-/*
- * Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
+/* Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
  * first statistics of the producer list it. So a user is informed at once of a filter or a probe
  * that the kernel refuses, and of a typing error if this process cannot read the kernel's list of
  * events. sonda-probes commits these statistics before the first event; Perfetto's producer commits
- * them with the first flush.
- */
+ * them with the first flush. */
 struct early_errors {
 	unsigned looks;
 	bool done;
@@ -181,11 +179,9 @@ static void early_errors_on_timer(evutil_socket_t fd, short what, void *ctx)
 	e->on_end(e->ctx);
 }
 
-/*
- * If the kernel may refuse a filter or a probe of the command line, looks often until the first
+/* If the kernel may refuse a filter or a probe of the command line, looks often until the first
  * statistics are there, or for two seconds: some producers write them at the end. Then it calls
- * on_end, and the command may run. Returns false if nothing is awaited.
- */
+ * on_end, and the command may run. Returns false if nothing is awaited. */
 static bool early_errors_await(struct early_errors *e, struct event_base *loop,
 			       const struct recording_setup *setup, const struct trace_scan *read,
 			       void (*on_end)(void *ctx), void *ctx)

@@ -46,12 +46,10 @@ struct recording_result {
 	struct snapshot_log snapshots;
 };
 
-/*
- * Returns 0 if all recorded data is in the file. Else -errno and sets why: -ECONNABORTED if the
+/* Returns 0 if all recorded data is in the file. Else -errno and sets why: -ECONNABORTED if the
  * service ended the session early (the data is in the file), -EINTR if the user discarded the
  * recording; with write_error set the file has a part of the data. SIGPIPE and SIGXFSZ are ignored
- * from here on.
- */
+ * from here on. */
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,
 		  struct err_text *why);
 void recording_result_deinit(struct recording_result *r);

@@ -27,11 +27,9 @@
 #include "common/observable_events.pb-c.h"
 #include "config/limits.h"
 
-/*
- * One snapshot: clones the session and reads the clone into a file. It uses its own connection,
+/* One snapshot: clones the session and reads the clone into a file. It uses its own connection,
  * because the service allows one session per connection. The finished clone is independent of the
- * session.
- */
+ * session. */
 struct session_snapshot;
 
 /* Called once, as the last callback; may free the snapshot. error 0: the file can be saved, and

@@ -7,12 +7,10 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 
-/*
- * The value of --waits: which waits linux.waits records, "min=10ms,state=D,program=postgres".
+/* The value of --waits: which waits linux.waits records, "min=10ms,state=D,program=postgres".
  * Changes the config of each such data source: a later value replaces an earlier one, while
  * programs and states are added to those already there. Returns 0; -EINVAL and sets e, also if
- * there is no such source; or -ENOMEM.
- */
+ * there is no such source; or -ENOMEM. */
 int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text *e);
 
 /* Returns the linux.waits config of a source, and creates it if it is missing; NULL: no memory. */

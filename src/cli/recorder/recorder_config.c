@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The config of the recorder's session: what sonda record makes from the same words, but written
- * into parts. */
+/*
+ * The config of the recorder's session: what sonda record makes from the same words, but written
+ * into parts.
+ */
 #include "cli/recorder/recorder_options.h"
 
 #include <errno.h>

@@ -6,23 +6,17 @@
 #include "base/core/err.h"
 #include "base/text/str.h"
 
-/*
- * `--crash`: what the recorder does with the ring that survives a crash
- * (cli/terminal/crash_ring.h), and the words that the kernel's command line needs for it.
- */
+/* `--crash`: what the recorder does with the ring that survives a crash
+ * (cli/terminal/crash_ring.h), and the words that the kernel's command line needs for it. */
 #define RECORDER_GRUB_FILE "/etc/default/grub.d/sonda-crash.cfg"
 
-/*
- * At the start of the recorder: saves what an earlier boot left in the ring, then arms it. Logs
+/* At the start of the recorder: saves what an earlier boot left in the ring, then arms it. Logs
  * both. ret: "armed" with facts, or why the ring is not armed. Call it while the process has one
- * thread.
- */
+ * thread. */
 void recorder_crash_start(const char *dir, char *ret, size_t size);
-/*
- * For a verb that asks about an earlier boot: saves what it left in the ring, if no recorder has
+/* For a verb that asks about an earlier boot: saves what it left in the ring, if no recorder has
  * done so since the machine booted. A recorder that has the directory does it itself. Logs what it
- * saved. Call it while the process has one thread.
- */
+ * saved. Call it while the process has one thread. */
 void recorder_crash_save(const char *dir);
 /* Stops the ring, if it records. Returns 0, or -errno and sets e. */
 int recorder_crash_stop(struct err_text *e);

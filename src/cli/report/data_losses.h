@@ -32,9 +32,7 @@ void losses_write(const struct losses *l, struct strbuf *lines);
  * ring. Of the facts, only who wrote the config is used. */
 void ring_losses_advise(const struct record_facts *f, uint64_t bytes, struct strbuf *b);
 
-/*
- * Collects the losses of a recording from the three places where data can be lost (kernel rings,
+/* Collects the losses of a recording from the three places where data can be lost (kernel rings,
  * shared memory, central buffer), from producers that disconnected, from what data sources report
- * as dropped, and from a failed flush or a cut file.
- */
+ * as dropped, and from a failed flush or a cut file. */
 void losses_collect(const struct record_facts *f, struct losses *ret);

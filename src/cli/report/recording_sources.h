@@ -12,12 +12,10 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/*
- * The producers that a recording of the kernel relies on: those that have registered a "linux."
+/* The producers that a recording of the kernel relies on: those that have registered a "linux."
  * data source of its config when it begins. Such a daemon does not disconnect by itself, so one
  * that is gone at the end was killed and its uncommitted data is lost. (Programs that trace
- * themselves connect and disconnect normally, and are not counted.)
- */
+ * themselves connect and disconnect normally, and are not counted.) */
 struct source_producers {
 	int32_t *ids; /* owned; the service's numbers, which a successor does not get */
 	size_t n;

@@ -145,11 +145,9 @@ static const char *find_ftrace_entry(const struct record_facts *f)
 	return record_is_refused(f) ? "all requested events were refused" : NULL;
 }
 
-/*
- * Finds the entry "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name.
+/* Finds the entry "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name.
  * The session may have other sources of that name, so the entry counts only if the trace has no
- * data at all.
- */
+ * data at all. */
 static const char *find_probes_entry(const struct trace_scan *s, const char *name)
 {
 	const struct name_list *l = &s->sources.refusals;

@@ -26,9 +26,7 @@ const char *refused_options_text(enum refused_options refused);
  * matches may lack the fields. */
 enum refused_options refused_options(const Pb__TraceConfig *config, const struct ftrace_scan *s);
 
-/*
- * Returns true, and sets why, if a data source recorded nothing because it was refused or no
+/* Returns true, and sets why, if a data source recorded nothing because it was refused or no
  * producer has it. all: only if this is true of all data sources, except those that only name
- * processes for the events of words.
- */
+ * processes for the events of words. */
 bool refusals_find_sources(const struct record_facts *f, bool all, struct err_text *why);

@@ -9,8 +9,10 @@
 #include "common/observable_events.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* The results of the snapshots of a recording: one line each, and the newest lines again for the
- * summary. */
+/*
+ * The results of the snapshots of a recording: one line each, and the newest lines again for the
+ * summary.
+ */
 
 #define SNAPSHOT_LOG_LINES 20 /* kept for the summary */
 

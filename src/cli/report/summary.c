@@ -264,11 +264,9 @@ static size_t probe_has_failed(const struct ftrace_scan *s, const char *definiti
 	return *name && event_has_failed(s, name);
 }
 
-/*
- * Returns true if all n probes of an option ("option:kprobe_events") were rejected. s->failed has
+/* Returns true if all n probes of an option ("option:kprobe_events") were rejected. s->failed has
  * an entry of the option for each probe that could not be created, or one entry for all if the
- * kernel has no such probes. n_events: probes that were created, but whose event was rejected.
- */
+ * kernel has no such probes. n_events: probes that were created, but whose event was rejected. */
 static bool probes_have_failed(const struct ftrace_scan *s, const char *option, size_t n,
 			       size_t n_events)
 {

@@ -7,8 +7,10 @@
 #include "base/text/str.h"
 #include "cli/report/record_facts.h"
 
-/* The summary of a recording or a snapshot: content, losses and their places, missing data, reason
- * of the end. */
+/*
+ * The summary of a recording or a snapshot: content, losses and their places, missing data, reason
+ * of the end.
+ */
 
 struct record_verdict {
 	bool lost; /* data was lost, or the losses are unknown (record_losses_are_unknown()) */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers are those of libcurl's ABI, which has not changed since libcurl.so.4 of 2006. Source:
- * curl/curl.h of libcurl 7.88 and 8.14. */
+/*
+ * The numbers are those of libcurl's ABI, which has not changed since libcurl.so.4 of 2006. Source:
+ * curl/curl.h of libcurl 7.88 and 8.14.
+ */
 #include "cli/s3/s3_transport.h"
 
 #include <errno.h>

@@ -9,8 +9,10 @@
 #include "base/core/err.h"
 #include "base/text/str.h"
 
-/* HTTP by libcurl, which is loaded at run time: sonda starts without it, and the static build works
- * without it. */
+/*
+ * HTTP by libcurl, which is loaded at run time: sonda starts without it, and the static build works
+ * without it.
+ */
 
 struct s3_transport;
 

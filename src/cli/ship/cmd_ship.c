@@ -86,11 +86,9 @@ static int ship_wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-/*
- * Starts the process that collects: a process of its own, since the sources may be overwritten
+/* Starts the process that collects: a process of its own, since the sources may be overwritten
  * while the network is down. It starts before this process has the keys of the store. Returns its
- * pid, or -1.
- */
+ * pid, or -1. */
 static pid_t ship_start_collector(const struct ship_options *o)
 {
 	pid_t parent = getpid(), pid = fork();

@@ -9,12 +9,10 @@
 #include "base/text/str.h"
 #include "cli/ship/ship_options.h"
 
-/*
- * Objects of a bucket, or files of a directory with the same layout. Objects that are read or
+/* Objects of a bucket, or files of a directory with the same layout. Objects that are read or
  * written are files below `root`: the directory itself, or SPOOL/compact, in which they have no
  * directories. The root is locked (flock). Each function returns 0, or -errno and sets e; -EINTR if
- * *stop was set.
- */
+ * *stop was set. */
 struct s3_client;
 struct compact_store {
 	int root; /* owned */

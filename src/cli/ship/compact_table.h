@@ -8,8 +8,10 @@
 #include "base/core/err.h"
 #include "cli/ship/spool.h"
 
-/* Merges the files of one table, in a process without rights: the files come from other
- * machines. */
+/*
+ * Merges the files of one table, in a process without rights: the files come from other
+ * machines.
+ */
 
 struct compact_source {
 	const char *machine; /* borrowed */

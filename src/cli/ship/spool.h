@@ -111,14 +111,15 @@ size_t spool_marks_count(int dir);
  * Returns 0 or -errno. */
 int spool_remove_dir(int parent, const char *name);
 
-/* ---- the list of an entry ----
- * 
+/*
+ * ---- the list of an entry ----
+ *
  * Text, one line a file, in the order of the upload; the manifest is the last one. Files of more
  * than SPOOL_CHUNK bytes have a line for each chunk after theirs:
- * 
- * 	file BYTES SHA256 NAME KEY
- * 	chunk SHA256
- *  */
+ *
+ *	file BYTES SHA256 NAME KEY
+ *	chunk SHA256
+ */
 
 #define SPOOL_LIST "list"
 #define SPOOL_LIST_MAX (8u << 20) /* bytes */

@@ -53,11 +53,9 @@ static int read_start(const struct trace_tables *t, struct spool_facts *f)
 	return step == SQLITE_ROW || step == SQLITE_DONE ? 0 : -ENOMEM;
 }
 
-/*
- * Makes a table that no trace has: waits for a CPU by program and length. Questions about
+/* Makes a table that no trace has: waits for a CPU by program and length. Questions about
  * percentiles on many machines read it instead of the intervals of each thread, which are some
- * thirty rows of thread_state for each row here. Each power of two of ns has 16 lengths.
- */
+ * thirty rows of thread_state for each row here. Each power of two of ns has 16 lengths. */
 static int make_wait_lengths(const struct trace_tables *t, struct err_text *e)
 {
 	static const char sql[] =

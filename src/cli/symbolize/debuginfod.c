@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libdebuginfod loads libcurl, so only this option loads it. Source of the calls:
- * debuginfod_find_debuginfo(3). */
+/*
+ * libdebuginfod loads libcurl, so only this option loads it. Source of the calls:
+ * debuginfod_find_debuginfo(3).
+ */
 #include "cli/symbolize/debuginfod.h"
 
 #include <errno.h>

@@ -7,10 +7,8 @@
 
 #include "base/core/err.h"
 
-/*
- * The functions of libdw (elfutils) that sonda symbolize calls. The library is loaded by this verb
- * only: if sonda were linked with it and its libraries, every start would take longer.
- */
+/* The functions of libdw (elfutils) that sonda symbolize calls. The library is loaded by this verb
+ * only: if sonda were linked with it and its libraries, every start would take longer. */
 #define DWARF_FUNCTIONS(X)                                                                         \
 	X(dwarf_attr)                                                                              \
 	X(dwarf_attr_integrate)                                                                    \

@@ -202,11 +202,9 @@ static uint64_t read_attribute_number(const struct dwarf_library *l, Dwarf_Die *
 	return l->dwarf_formudata(l->dwarf_attr(die, name, &mem), &v) == 0 ? v : 0;
 }
 
-/*
- * Writes the function at the address and those that it is inlined into, with a line in each. In the
+/* Writes the function at the address and those that it is inlined into, with a line in each. In the
  * innermost function this is the line of the address, in each of the others the line of the call.
- * Returns how many.
- */
+ * Returns how many. */
 static size_t put_functions(struct dwarf_file *f, Dwarf_Die *unit, Dwarf_Addr address,
 			    struct pb_enc *e)
 {

@@ -4,11 +4,9 @@
 #include "cli/symbolize/dwarf_library.h"
 #include "cli/symbolize/symbol_modules.h"
 
-/*
- * Functions and lines of a file's addresses, from debug information (DWARF). A separate process
+/* Functions and lines of a file's addresses, from debug information (DWARF). A separate process
  * reads each file: it may open files to read them, and nothing else. It cannot write, run programs
- * or use the network, so a hostile file can only give wrong names.
- */
+ * or use the network, so a hostile file can only give wrong names. */
 #define DWARF_LINES_MAX 64 /* functions of an address; further outer ones are left out */
 #define DWARF_TEXT_MAX 1024 /* bytes of a name of a function or file; longer ones are left out */
 #define DWARF_LINES_MEMORY (16ull << 30) /* bytes of address space */

@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Output of a verb on stderr: lines, and below them, on a terminal, one progress line that is
- * rewritten in place. Elsewhere progress is printed as lines, if it is verbose, or not at all.
- */
+/* Output of a verb on stderr: lines, and below them, on a terminal, one progress line that is
+ * rewritten in place. Elsewhere progress is printed as lines, if it is verbose, or not at all. */
 struct console {
 	bool tty; /* stderr is a terminal */
 	bool quiet; /* only errors */

@@ -42,12 +42,10 @@ bool event_pattern_is_known(const char *word, const struct tracefs_events *event
  * the last one. At the first call *rest is the word without its '!'. */
 const char *event_pattern_next(const char **rest, size_t *ret_len);
 
-/*
- * Adds the requests of one word to ret, with '/' for ':'; does not expand patterns, and ignores a
+/* Adds the requests of one word to ret, with '/' for ':'; does not expand patterns, and ignores a
  * leading '!'. events: the kernel's list; without it (NULL) groups are unknown. presets may be
  * NULL. Returns 0, -EINVAL and sets e if the word cannot be an event or its preset is bad, or
- * -ENOMEM.
- */
+ * -ENOMEM. */
 int event_pattern_parse(const char *word, const struct tracefs_events *events,
 			struct presets *presets, struct event_requests *ret, struct err_text *e);
 

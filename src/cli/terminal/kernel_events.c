@@ -175,11 +175,9 @@ bool tracefs_events_has(const struct tracefs_events *t, const char *word)
 
 /* ---- the nearest name ---- */
 
-/*
- * Returns the listed event whose name is nearest to the word. A mistake in one part of "group/name"
+/* Returns the listed event whose name is nearest to the word. A mistake in one part of "group/name"
  * must not hide that the other part is correct, so both the whole words and the bare names are
- * compared. The correct name in the wrong group wins.
- */
+ * compared. The correct name in the wrong group wins. */
 static const char *nearest_listed(const struct tracefs_events *t, const char *word)
 {
 	const char *bare_word = word + kernel_events_group_len(word), *best;

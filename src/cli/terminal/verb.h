@@ -14,11 +14,9 @@
 int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
-/*
- * Parses the options of a command line with getopt_long; afterwards optind is the index of the
+/* Parses the options of a command line with getopt_long; afterwards optind is the index of the
  * first word. letters begins with ':'. Calls take with each option but -h; take returns 0, or a
- * negative errno and sets e. Returns 0, 1 for -h, -EINVAL and sets e, or the error of take.
- */
+ * negative errno and sets e. Returns 0, 1 for -h, -EINVAL and sets e, or the error of take. */
 int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,
 		  int (*take)(void *ctx, int option, struct err_text *e), void *ctx,
 		  struct err_text *e);
@@ -52,11 +50,10 @@ struct verb_options {
 	size_t n_words;
 };
 
-/*
- * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
+/* Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
  * j(son) b(ugreport) f(ields) x (--strict) d(ir) l(ast). usage: its first line names the arguments.
- * Returns -1 to continue; else the exit code, after printing help on stdout or the error on stderr.
- */
+ * Returns -1 to continue; else the exit code, after printing help on stdout or the error on
+ * stderr. */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
 		       size_t max_words, const char *usage, struct verb_options *ret);
 
@@ -107,9 +104,7 @@ int cmd_attach(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
-/*
- * The command line of Perfetto's perfetto, for scripts: what sonda does when it is called by that
+/* The command line of Perfetto's perfetto, for scripts: what sonda does when it is called by that
  * name. Returns the exit code: 0 also if the service refused the session, as with Perfetto; 1 on
- * errors; 2 if there is no such detached session, or if --background-wait waited too long.
- */
+ * errors; 2 if there is no such detached session, or if --background-wait waited too long. */
 int perfetto_main(int argc, char **argv);

@@ -399,11 +399,9 @@ static int connect_or_start(struct top *t, struct err_text *e)
 	return r;
 }
 
-/*
- * Begins a new session with values from other sources. Until it has started, t->live is NULL, so
+/* Begins a new session with values from other sources. Until it has started, t->live is NULL, so
  * that later ticks do not replace the session again: loading programs may take longer than many
- * periods.
- */
+ * periods. */
 static void restart_session(struct top *t, enum top_sources sources)
 {
 	const char *socket = t->daemons ? private_daemons_address(t->daemons) : t->options.socket;

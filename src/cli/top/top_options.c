@@ -256,10 +256,9 @@ Pb__SubjectConfig top_options_subject(const struct top_options *o)
 	return c;
 }
 
-/*
- * The buffer holds many periods: a terminal that stops the output for a time loses nothing. Values
- * are written when they change. Descriptions are repeated, in case the buffer wrapped nevertheless.
- */
+/* The buffer holds many periods: a terminal that stops the output for a time loses nothing. Values
+ * are written when they change. Descriptions are repeated, in case the buffer wrapped
+ * nevertheless. */
 static const char frame[] =
 	"buffers { size_kb: 32768 fill_policy: RING_BUFFER }\n"
 	"incremental_state_config { clear_period_ms: 60000 }\n"

@@ -4,11 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * The terminal of sonda top: keys without Enter, and the alternate screen, so that the earlier
+/* The terminal of sonda top: keys without Enter, and the alternate screen, so that the earlier
  * contents of the terminal reappear afterwards. The escape sequences are those of ECMA-48 and xterm
- * that every Linux terminal supports.
- */
+ * that every Linux terminal supports. */
 struct top_terminal;
 
 /* Takes over the terminal: shows the alternate screen and, if standard input is a terminal, turns
@@ -24,12 +22,10 @@ void top_terminal_enter(struct top_terminal *t);
 
 void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *ret_height);
 
-/*
- * Replaces the screen with lines, each with its style (cli/top/top_view.h) in front and a newline
+/* Replaces the screen with lines, each with its style (cli/top/top_view.h) in front and a newline
  * at its end. They are cut at the terminal's size. signals: a descriptor that is readable when a
  * signal is pending; then a terminal that accepts no output does not block. Returns 0, -EAGAIN
- * (interrupted by a signal) or -errno.
- */
+ * (interrupted by a signal) or -errno. */
 int top_terminal_draw(struct top_terminal *t, const char *lines, int signals);
 
 /* Writes data to a pipe, file or terminal. signals and result as for top_terminal_draw(); signals

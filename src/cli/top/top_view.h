@@ -59,9 +59,7 @@ size_t top_view_help_lines(void);
 /* Goes to the next page of the help. Returns false, and ends the help, after the last one. */
 bool top_view_turn_help_page(struct top_view *v, size_t height);
 
-/*
- * Appends the lines of a screen, each with its style in front and a newline. width: columns of the
- * terminal; 0: not limited. height: lines; 0: not limited. Returns 0 or -ENOMEM.
- */
+/* Appends the lines of a screen, each with its style in front and a newline. width: columns of the
+ * terminal; 0: not limited. height: lines; 0: not limited. Returns 0 or -ENOMEM. */
 int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
 		   struct strbuf *out);

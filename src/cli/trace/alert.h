@@ -7,10 +7,8 @@
 #include "base/text/json_read.h"
 #include "base/text/str.h"
 
-/*
- * An alert of Prometheus, as Alertmanager's webhook (version 4) sends it: read from JSON, written
- * as JSON and into a trace. All of it is untrusted.
- */
+/* An alert of Prometheus, as Alertmanager's webhook (version 4) sends it: read from JSON, written
+ * as JSON and into a trace. All of it is untrusted. */
 #define ALERT_LABELS_MAX 32 /* further ones are left out, as are those that do not fit */
 
 struct alert_find_label {

@@ -30,10 +30,8 @@ int safe_path_open_dir(const char *path, int flags)
 	return dir ? open(dir, flags | O_CLOEXEC, 0600) : -1;
 }
 
-/*
- * Refuses a link, a pipe or a device that another user has put into a world-writable directory.
- * This is the rule of fs.protected_symlinks (proc_sys_fs(5)), which not every kernel applies.
- */
+/* Refuses a link, a pipe or a device that another user has put into a world-writable directory.
+ * This is the rule of fs.protected_symlinks (proc_sys_fs(5)), which not every kernel applies. */
 static int check_owner_of_special_file(const char *path, const struct stat *st, struct err_text *e)
 {
 	_cleanup_(closep) int dir = safe_path_open_dir(path, O_PATH | O_DIRECTORY);

@@ -28,12 +28,10 @@ int safe_path_open(int fd, const char *path, const struct stat *st);
  * the descriptor, or -1 with errno. */
 int safe_path_open_dir(const char *path, int flags);
 
-/*
- * An output file or directory that gets its name when it is complete. Until then it is a hidden
+/* An output file or directory that gets its name when it is complete. Until then it is a hidden
  * directory beside that name, or a file in this directory. Only its owner can read it, and SIGINT,
  * SIGTERM and SIGHUP remove it. Another user who may write to the directory cannot put anything
- * else in its place.
- */
+ * else in its place. */
 struct out_path {
 	const char *path; /* borrowed: the final name */
 	char *hidden; /* owned: name of the hidden directory; NULL: none */

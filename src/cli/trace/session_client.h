@@ -15,10 +15,8 @@ struct service_stats;
 struct trace_file;
 struct trace_scan;
 
-/*
- * A synchronous consumer, for verbs that do one step after another. Each function returns 0, or
- * -errno and sets e. The caller frees returned messages with their own functions.
- */
+/* A synchronous consumer, for verbs that do one step after another. Each function returns 0, or
+ * -errno and sets e. The caller frees returned messages with their own functions. */
 struct session_client;
 
 /* Connects to the service. socket is borrowed as long as the client; NULL: default address. */

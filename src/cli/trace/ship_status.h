@@ -3,10 +3,8 @@
 
 #include <stdint.h>
 
-/*
- * What sonda ship reports about itself to other users, without access to the spool: a file with
- * lines "KEY VALUE" of each of its two processes, in a directory of --status.
- */
+/* What sonda ship reports about itself to other users, without access to the spool: a file with
+ * lines "KEY VALUE" of each of its two processes, in a directory of --status. */
 #define SHIP_STATUS_COLLECTOR "collector"
 #define SHIP_STATUS_UPLOADER "uploader"
 

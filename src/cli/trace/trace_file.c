@@ -203,11 +203,9 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 
 /* ---- writing ---- */
 
-/*
- * Waits until a pipe accepts bytes, and returns true. on_stall reports a reader that does not read.
+/* Waits until a pipe accepts bytes, and returns true. on_stall reports a reader that does not read.
  * After that report a signal ends the wait, and the function returns false; no other code reads the
- * signalfd meanwhile.
- */
+ * signalfd meanwhile. */
 static bool await_reader(struct trace_file *f)
 {
 	struct pollfd p[2] = {{.fd = f->fd, .events = POLLOUT},

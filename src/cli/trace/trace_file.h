@@ -61,11 +61,9 @@ int trace_file_truncate(struct trace_file *f, uint64_t bytes);
 /* Removes the file if it already has its name, and no other process has replaced it. */
 void trace_file_remove(struct trace_file *f);
 
-/*
- * Writes pending data and gives the file its name. Returns 0, or -errno and sets e: for a failed
+/* Writes pending data and gives the file its name. Returns 0, or -errno and sets e: for a failed
  * write (now or earlier) the file is saved with the data up to then; if it cannot be named, nothing
- * remains.
- */
+ * remains. */
 int trace_file_save(struct trace_file *f, struct err_text *e);
 
 /* Like trace_file_save(), under a new name in the same directory; path must not exist. Returns 0; 1

@@ -55,10 +55,8 @@ int trace_input_parse_processes(char *text, char *words[static TRACE_INPUT_WHO_M
 /* Returns true if both are the same regular file: writing the output would destroy the input. */
 bool trace_input_is_output(const char *input, const char *output);
 
-/*
- * Finds the most recently written trace in the current directory, for a verb whose command line
+/* Finds the most recently written trace in the current directory, for a verb whose command line
  * names no FILE: a regular file that begins with a packet of a trace, whatever its name. Only the
  * newest 256 files are opened. Logs the name, or why there is none. Returns 0 and the name, or
- * -errno.
- */
+ * -errno. */
 int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1]);

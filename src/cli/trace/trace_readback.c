@@ -29,10 +29,8 @@ static void packet_join_deinit(struct packet_join *j)
 	*j = (struct packet_join){0};
 }
 
-/*
- * Takes the next slice. ends: it is the last one of the packet. Returns 1 with the whole packet
- * (borrowed until the next call), 0 if more slices follow, -EFBIG or -ENOMEM.
- */
+/* Takes the next slice. ends: it is the last one of the packet. Returns 1 with the whole packet
+ * (borrowed until the next call), 0 if more slices follow, -EFBIG or -ENOMEM. */
 static int packet_join_slice(struct packet_join *j, const uint8_t *data, size_t len, bool ends,
 			     const uint8_t **ret_packet, size_t *ret_len)
 {

@@ -6,10 +6,8 @@
 
 #include "base/text/str.h"
 
-/*
- * Small files in which a process reports about itself: a line "KEY VALUE" for each member of a struct.
- * A file is replaced as a whole, so readers never see a part of it.
- */
+/* Small files in which a process reports about itself: a line "KEY VALUE" for each member of a struct.
+ * A file is replaced as a whole, so readers never see a part of it. */
 struct value_line {
 	const char *key;
 	size_t at; /* offset of the member */

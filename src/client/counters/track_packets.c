@@ -75,11 +75,9 @@ static void put_kind_of_track(struct pb_enc *e, const struct track_spec *s)
 		put_thread(e, s);
 	else
 		pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, s->name);
-	/*
-	 * Groups with the same name and parent are one track here anyway. If this field is missing,
+	/* Groups with the same name and parent are one track here anyway. If this field is missing,
 	 * trace_processor (58) looks up the newest group of that name at the first event of any
-	 * such group, and lets the process of that group begin at that time.
-	 */
+	 * such group, and lets the process of that group begin at that time. */
 	if (s->kind == TRACK_GROUP)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
 	if (s->kind == TRACK_COUNTER)
@@ -89,11 +87,9 @@ static void put_kind_of_track(struct pb_enc *e, const struct track_spec *s)
 			   s->by_rank ? ORDER_RANK : ORDER_NAME);
 }
 
-/*
- * Readers sort packets by time. A packet without a time gets that of the newest packet before it in
+/* Readers sort packets by time. A packet without a time gets that of the newest packet before it in
  * the file. The process may have ended by then, and readers would attach the descriptor to a new
- * process with the same pid, without a name.
- */
+ * process with the same pid, without a name. */
 void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_spec *s,
 			     uint64_t uuid, uint64_t parent_uuid)
 {

@@ -55,21 +55,17 @@ struct tracks;
 int tracks_new(const char *source, struct writer *w, struct tracks **ret);
 /* Frees the tracks without writing anything. No-op for NULL. */
 void tracks_free(struct tracks *t);
-/*
- * Sets the writer (borrowed) of threads and all tracks below them; call it before the first track.
+/* Sets the writer (borrowed) of threads and all tracks below them; call it before the first track.
  * In each sequence, trace_processor (58) assigns every event on a track of a process to the thread
  * of that process that the sequence describes last, even if the event precedes that thread. So a
- * source with tracks of both kinds needs two writers.
- */
+ * source with tracks of both kinds needs two writers. */
 void tracks_set_thread_writer(struct tracks *t, struct writer *w);
 /* Returns the writer of a track, for the caller's own packets. */
 struct writer *tracks_writer(const struct tracks *t, uint32_t track);
 
-/*
- * Returns the handle of a new track. Returns TRACK_VOID, and counts it, if there are too many
+/* Returns the handle of a new track. Returns TRACK_VOID, and counts it, if there are too many
  * tracks, the nesting is too deep, there is no memory, or the counter exists already. An existing
- * group, process or thread is shared: the last tracks_remove ends it.
- */
+ * group, process or thread is shared: the last tracks_remove ends it. */
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec);
 /* Adds the group of one CPU, "CPU 3", sorted by number. */
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);

@@ -7,11 +7,9 @@
 #include "base/system/priority_boost.h"
 #include "client/producer/data_source.h"
 
-/*
- * The running data source instances of one connection, and the service's commands to them. Each
+/* The running data source instances of one connection, and the service's commands to them. Each
  * command is answered. Commands for instances that do not exist, failed or have an unknown source
- * are answered at once.
- */
+ * are answered at once. */
 struct instance_table;
 
 #define DS_INSTANCES_MAX 1024u /* further ones are answered, but not created */

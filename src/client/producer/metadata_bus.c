@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear lists suffice: a session has one or two members of each kind, and a machine has few
- * sessions. */
+/*
+ * Linear lists suffice: a session has one or two members of each kind, and a machine has few
+ * sessions.
+ */
 #include "client/producer/metadata_bus.h"
 
 #include <assert.h>

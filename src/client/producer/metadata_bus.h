@@ -41,10 +41,8 @@ struct metadata_task {
 	};
 };
 
-/*
- * Everything seen since the previous batch. The memory is valid during the callback only. Tasks are
- * in order of time, across batches too, unless more happened than the publisher could hold.
- */
+/* Everything seen since the previous batch. The memory is valid during the callback only. Tasks are
+ * in order of time, across batches too, unless more happened than the publisher could hold. */
 struct metadata_batch {
 	const struct metadata_task *tasks;
 	size_t n_tasks;

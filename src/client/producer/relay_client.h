@@ -5,11 +5,9 @@
 
 struct io_loop;
 
-/*
- * Describes this machine to a service on another machine, through its RelayPort: the system once,
+/* Describes this machine to a service on another machine, through its RelayPort: the system once,
  * the clocks at the start and every 30 seconds. The service then converts the times of our events.
- * Uses its own connection.
- */
+ * Uses its own connection. */
 struct relay_client;
 
 #define RELAY_SYNC_PERIOD_MS 30000

@@ -8,10 +8,8 @@
 #include "client/loop/io_loop.h"
 #include "client/transport/channel.h"
 
-/*
- * A producer's connection to a service once the port is bound: the shared memory, commits, commands
- * of the service, and replies of data sources. Created by service_producer.c.
- */
+/* A producer's connection to a service once the port is bound: the shared memory, commits, commands
+ * of the service, and replies of data sources. Created by service_producer.c. */
 struct arbiter;
 struct service_link;
 

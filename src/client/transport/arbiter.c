@@ -507,11 +507,9 @@ static bool service_owns_chunk(const struct arbiter *a)
 	return false;
 }
 
-/*
- * Waits for the service, with growing intervals. The thread that waits may be the owner's loop, so
+/* Waits for the service, with growing intervals. The thread that waits may be the owner's loop, so
  * pending data is sent from here. The total wait is bounded for all writers: after a timeout every
- * writer drops at once until a chunk is free.
- */
+ * writer drops at once until a chunk is free. */
 static bool wait_for_free_chunk(struct arbiter *a, const struct smb_chunk_header *header,
 				uint32_t wait_ms, struct smb_chunk *ret)
 {

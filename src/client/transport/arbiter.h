@@ -63,17 +63,13 @@ int arbiter_new(const struct arbiter_options *options, struct arbiter **ret);
 /* Unmaps the memory. All writers must be freed before; uncommitted data is lost. No-op for NULL. */
 void arbiter_free(struct arbiter *a);
 
-/*
- * Maps the memory that the service shares (fd is borrowed); then chunks are available. Returns 0;
+/* Maps the memory that the service shares (fd is borrowed); then chunks are available. Returns 0;
  * -EALREADY if memory is attached already; -EINVAL or -EFBIG for a size or page size that the ABI
- * forbids; -EPERM if its size is not sealed (shm_attach()); or another -errno.
- */
+ * forbids; -EPERM if its size is not sealed (shm_attach()); or another -errno. */
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size);
-/*
- * Like arbiter_attach(), for a service on another machine: the memory is private, and CommitData
+/* Like arbiter_attach(), for a service on another machine: the memory is private, and CommitData
  * carries the chunks themselves. While the socket is congested they stay in the memory; when it is
- * full, writers stall or drop. Returns 0, -EALREADY, -EINVAL or -ENOMEM.
- */
+ * full, writers stall or drop. Returns 0, -EALREADY, -EINVAL or -ENOMEM. */
 int arbiter_attach_private(struct arbiter *a, uint32_t page_size);
 #define ARBITER_PRIVATE_BYTES (1u << 20)
 /* The connection is lost: from now on no chunk is free and nothing is sent. Chunks that writers
@@ -106,11 +102,9 @@ uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
  * receives. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
-/*
- * Writers whose data is less important (writer_yield): when no chunk is free, the chunks that they
+/* Writers whose data is less important (writer_yield): when no chunk is free, the chunks that they
  * hold open are completed. While `reserves` is set, they do not wait for a chunk, and leave a
- * quarter of the memory to the others. For one thread only.
- */
+ * quarter of the memory to the others. For one thread only. */
 struct writer;
 struct arbiter_yielding {
 	LIST_HEAD(, writer) writers;

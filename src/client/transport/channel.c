@@ -147,11 +147,9 @@ static int channel_enqueue(struct channel *c, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
-/*
- * Sends the queue and then the parts. A descriptor cannot be queued, so a call that has one waits
+/* Sends the queue and then the parts. A descriptor cannot be queued, so a call that has one waits
  * for the socket. Returns the number of bytes of the parts that were accepted, or -errno. c->lock
- * is held.
- */
+ * is held. */
 static ssize_t send_parts_after_queue(struct channel *c, const struct iovec *parts, int n, int fd)
 {
 	struct pollfd p = {.fd = c->fd.fd, .events = POLLOUT};

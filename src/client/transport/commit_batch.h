@@ -22,20 +22,16 @@ struct chunk_patch {
 	uint8_t data[PB_SIZE_FIELD];
 };
 
-/*
- * A message has at most one length field, and messages nest at most PB_MAX_DEPTH deep, so one slot
- * per depth suffices. Zero-initialise.
- */
+/* A message has at most one length field, and messages nest at most PB_MAX_DEPTH deep, so one slot
+ * per depth suffices. Zero-initialise. */
 struct patch_list {
 	unsigned used; /* bit i: slot[i] is in use */
 	struct chunk_patch slot[PB_MAX_DEPTH];
 };
 
-/*
- * Called before the encoder leaves a chunk: redirects each open length field of its current range
+/* Called before the encoder leaves a chunk: redirects each open length field of its current range
  * to a slot. proto carries the ids of the chunk; offsets count from payload. Finished slots must
- * have been taken before. Returns true if a length field was open.
- */
+ * have been taken before. Returns true if a length field was open. */
 bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
 		       const uint8_t *payload);
 
@@ -90,11 +86,9 @@ static inline bool commit_batch_empty(const struct commit_batch *b)
 void commit_batch_add(struct commit_batch *b, const struct commit_move *move);
 void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *patch);
 
-/*
- * Writes the batch as requests of at most max_request bytes: all moves, then all patches, the flush
+/* Writes the batch as requests of at most max_request bytes: all moves, then all patches, the flush
  * id in the last one. Calls send for each request until one fails. Returns 0 or the error of send.
  * The batch is empty afterwards in either case; the content of moves remains until the next
- * addition.
- */
+ * addition. */
 int commit_batch_send(struct commit_batch *b,
 		      int (*send)(void *ctx, const void *request, size_t len), void *ctx);

@@ -7,11 +7,9 @@
 
 struct pb_enc;
 
-/*
- * How this machine identifies itself to a service on another machine: by the kernel's boot id,
+/* How this machine identifies itself to a service on another machine: by the kernel's boot id,
  * which the service combines with the address, and by a name, which is PERFETTO_MACHINE_NAME of the
- * environment, else uname(2)'s sysname, as in Perfetto's relay.
- */
+ * environment, else uname(2)'s sysname, as in Perfetto's relay. */
 struct machine_identity {
 	char hint[64];
 	size_t hint_len; /* 0: only the address identifies the machine */

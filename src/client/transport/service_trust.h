@@ -29,11 +29,9 @@ int service_trust_check(int fd, const char *address);
  * it (set-user-id, set-group-id, file capabilities) does not trust a service of that user. */
 int service_trust_check_secure(int fd, const char *address);
 
-/*
- * Returns true if the service's statements, such as the uid of a consumer, are trusted like those
+/* Returns true if the service's statements, such as the uid of a consumer, are trusted like those
  * of root. This excludes a remote service, and one that is trusted only because it runs as the user
- * of this process.
- */
+ * of this process. */
 bool service_trust_speaks_for_root(int fd);
 
 /* Sets e for the last -EKEYREJECTED of this thread: which user listens at address, and the remedy.

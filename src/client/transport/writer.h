@@ -50,20 +50,16 @@ void writer_end(struct writer *w);
  * next packet is the first or must report a loss: use writer_begin() then. */
 struct pb_enc *writer_begin_small(struct writer *w);
 
-/*
- * Completes the open chunk, so that the service can read everything written so far. The next
- * CommitData announces it: ds_flushed() or the next iteration of the loop sends it.
- */
+/* Completes the open chunk, so that the service can read everything written so far. The next
+ * CommitData announces it: ds_flushed() or the next iteration of the loop sends it. */
 void writer_flush(struct writer *w);
 
 bool writer_is_open(const struct writer *w);
 /* Returns true if the last packet was dropped: the next one will report it. */
 bool writer_has_lost(const struct writer *w);
-/*
- * Call before a packet. Takes a chunk if the last packet was dropped because none was free. Returns
+/* Call before a packet. Takes a chunk if the last packet was dropped because none was free. Returns
  * false, and counts a dropped packet, if there is still no free chunk: the caller then need not
- * encode the packet.
- */
+ * encode the packet. */
 bool writer_recover(struct writer *w);
 
 /* Adds packets that another writer has dropped and could not report. */

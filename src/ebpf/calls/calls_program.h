@@ -8,9 +8,7 @@
 #include "bpf/calls.h"
 #include "ebpf/calls/calls_config.h"
 
-/*
- * The BPF programs of linux.syscalls (bpf/calls.bpf.c): load, records, losses, cost.
- */
+/* The BPF programs of linux.syscalls (bpf/calls.bpf.c): load, records, losses, cost. */
 struct calls_program;
 
 struct calls_counts {
@@ -20,10 +18,8 @@ struct calls_counts {
 	uint64_t measured_ns; /* how long it was measured, times the number of CPUs */
 };
 
-/*
- * Loads and attaches the programs; from now on they record. The caller has set c->settings.own.
- * Returns 0, or -errno and sets e.
- */
+/* Loads and attaches the programs; from now on they record. The caller has set c->settings.own.
+ * Returns 0, or -errno and sets e. */
 int calls_program_new(const struct calls_config *c, const char *tracefs_root,
 		      struct calls_program **ret, struct err_text *e);
 /* No-op for NULL. */

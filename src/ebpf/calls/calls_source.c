@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs record from the start until the stop. An iteration of the loop reads a batch of
- * their records; a flush and the stop wait until the ring is empty. */
+/*
+ * The programs record from the start until the stop. An iteration of the loop reads a batch of
+ * their records; a flush and the stop wait until the ring is empty.
+ */
 #include "ebpf/calls/calls_source.h"
 
 #include <errno.h>

@@ -26,26 +26,19 @@ struct ebpf_errors {
 };
 
 void ebpf_errors_deinit(struct ebpf_errors *t);
-/*
- * what: a family or a field of the config. The formatted text is the reason, without a full stop.
- */
+/* what: a family or a field of the config. The formatted text is the reason, without a full
+ * stop. */
 void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/*
- * Reports a number of errors so far. reason is borrowed for the call. They are not logged: the
- * trace has the number. is_limit: a limit of the config left them out, which is not a loss.
- */
+/* Reports a number of errors so far. reason is borrowed for the call. They are not logged: the
+ * trace has the number. is_limit: a limit of the config left them out, which is not a loss. */
 void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *reason,
 			   uint64_t count, bool is_limit);
-/*
- * Writes new errors, and counts that have doubled, as one packet; with at_end all counts that have
- * grown. No packet of the writer may be open.
- */
+/* Writes new errors, and counts that have doubled, as one packet; with at_end all counts that have
+ * grown. No packet of the writer may be open. */
 void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w);
-/*
- * Writes how many programs members of awaited containers executed before their names were known;
- * no-op for 0. source: the data source.
- */
+/* Writes how many programs members of awaited containers executed before their names were known;
+ * no-op for 0. source: the data source. */
 void ebpf_errors_write_missed(const char *source, uint64_t missed, struct writer *w);
 /* Marks all errors to be written again. */
 void ebpf_errors_mark_unwritten(struct ebpf_errors *t);

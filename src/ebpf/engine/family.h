@@ -72,21 +72,15 @@ struct ebpf_family {
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
 	/* Returns bits of sonda_settings.switches, in addition to those of the sums by process. */
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus);
-	/*
-	 * Like prepare, for a family that may turn out to be impossible; there is no state yet.
-	 * Returns 0, or -errno and sets why.
-	 */
+	/* Like prepare, for a family that may turn out to be impossible; there is no state yet.
+	 * Returns 0, or -errno and sets why. */
 	int (*setup)(struct ebpf_run *r, const struct ebpf_features *f);
-	/*
-	 * Returns 0 or -errno; end is called in either case. The first read that needs a track
-	 * creates it.
-	 */
+	/* Returns 0 or -errno; end is called in either case. The first read that needs a track
+	 * creates it. */
 	int (*begin)(struct ebpf_run *r);
-	/*
-	 * Called after tracks_begin. Returns 0 or -errno; an error is counted, logged once, and the
+	/* Called after tracks_begin. Returns 0 or -errno; an error is counted, logged once, and the
 	 * read repeated in the next period. The sums by process are read by the caller; NULL: there
-	 * is nothing else.
-	 */
+	 * is nothing else. */
 	int (*read)(struct ebpf_run *r);
 	/* Removes the family's own tracks. Called if it is stopped while others continue. */
 	void (*remove_tracks)(struct ebpf_run *r);
@@ -126,24 +120,17 @@ struct ebpf_run {
 	uint64_t next_read_ns; /* CLOCK_MONOTONIC: a read before this exceeds the CPU budget */
 };
 
-/*
- * Starts a run. The caller has set family to top_n and the borrowed fields. On error nothing is
- * left allocated, and why has the reason.
- */
+/* Starts a run. The caller has set family to top_n and the borrowed fields. On error nothing is
+ * left allocated, and why has the reason. */
 int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
 		   const struct ebpf_scope *scope, struct err_text *why);
-/*
- * Ends the period and sets the tracks; their timestamp is the end of the period. Returns 0 or
- * -errno.
- */
+/* Ends the period and sets the tracks; their timestamp is the end of the period. Returns 0 or
+ * -errno. */
 int ebpf_run_read(struct ebpf_run *r);
-/*
- * Returns true if this period is to be skipped. Periods are longer if the maps are so large that
- * reading them each time would take more than 0.5 % of a CPU.
- */
+/* Returns true if this period is to be skipped. Periods are longer if the maps are so large that
+ * reading them each time would take more than 0.5 % of a CPU. */
 bool ebpf_run_over_budget(const struct ebpf_run *r);
-/*
- * Call it before ebpf_run_stop() if a family is stopped while others continue: removes its tracks.
- */
+/* Call it before ebpf_run_stop() if a family is stopped while others continue: removes its
+ * tracks. */
 void ebpf_run_remove_tracks(struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

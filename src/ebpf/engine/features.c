@@ -196,10 +196,8 @@ bool ebpf_format_line_number(const char *line, const char *word, uint16_t *ret)
 	return true;
 }
 
-/*
- * Parses a line of a format file: "field:pid_t prev_pid; offset:24; size:4; signed:1;" with tabs
- * before its parts, or with an array: "comm[16];".
- */
+/* Parses a line of a format file: "field:pid_t prev_pid; offset:24; size:4; signed:1;" with tabs
+ * before its parts, or with an array: "comm[16];". */
 static bool parse_field_line(const char *line, const char *field, struct sonda_field *ret)
 {
 	const char *name, *end = strchr(line, ';');

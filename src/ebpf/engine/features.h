@@ -43,11 +43,9 @@ struct ebpf_need {
 	{                                                                                          \
 		.kind = EBPF_TP_BTF, .name = (tracepoint), .min_args = (min), .max_args = (max)    \
 	}
-/*
- * Requires a raw tracepoint. It exists if the event "group/name" of tracefs exists. The field shows
+/* Requires a raw tracepoint. It exists if the event "group/name" of tracefs exists. The field shows
  * that its arguments are the expected ones. If there is BTF, the number of arguments must match
- * too.
- */
+ * too. */
 #define NEED_RAW_TP(event, field, min, max)                                                        \
 	{                                                                                          \
 		.kind = EBPF_RAW_TP, .name = (event), .member = (field), .min_args = (min),        \
@@ -91,17 +89,13 @@ struct ebpf_variant {
 };
 
 struct ebpf_features {
-	/*
-	 * Returns the number of arguments, without the context that BTF adds; -ENOENT: no such
-	 * tracepoint; -EOPNOTSUPP: no BTF.
-	 */
+	/* Returns the number of arguments, without the context that BTF adds; -ENOENT: no such
+	 * tracepoint; -EOPNOTSUPP: no BTF. */
 	int (*count_args)(void *ctx, const char *tracepoint);
 	/* Finds the offset of a field in the record of event "group/name"; returns 0 or -ENOENT. */
 	int (*find_field)(void *ctx, const char *event, const char *field, struct sonda_field *ret);
-	/*
-	 * Finds the group of an event; a name may already be "group/name". ret: "group/name".
-	 * Returns 0, or -ENOENT, also if it does not fit.
-	 */
+	/* Finds the group of an event; a name may already be "group/name". ret: "group/name".
+	 * Returns 0, or -ENOENT, also if it does not fit. */
 	int (*find_event)(void *ctx, const char *event, char *ret, size_t size);
 	/* Appends the format file of event "group/name". Returns 0 or -errno. */
 	int (*read_format)(void *ctx, const char *event, struct strbuf *b);
@@ -116,30 +110,23 @@ struct ebpf_features {
 	void *ctx;
 };
 
-/*
- * Returns the index of the first supported variant at or after variants[first], or -ENOENT; then
- * why lists what each variant lacks.
- */
+/* Returns the index of the first supported variant at or after variants[first], or -ENOENT; then
+ * why lists what each variant lacks. */
 int ebpf_choose_variant(const struct ebpf_features *f, const struct ebpf_variant *variants, int n,
 			int first, struct err_text *why);
 bool ebpf_has_field(const struct ebpf_features *f, const char *event, const char *field);
 
-/*
- * Parses the number after the word of a line of a format file, such as "\toffset:" in
- * "field:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;". Returns false if there is none below 65536.
- */
+/* Parses the number after the word of a line of a format file, such as "\toffset:" in
+ * "field:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;". Returns false if there is none below
+ * 65536. */
 bool ebpf_format_line_number(const char *line, const char *word, uint16_t *ret);
 
-/*
- * Fills in the slots of the fields that the variant requires or may use; fields has SONDA_FIELDS
- * elements. Slots of fields that the kernel lacks stay as they are.
- */
+/* Fills in the slots of the fields that the variant requires or may use; fields has SONDA_FIELDS
+ * elements. Slots of fields that the kernel lacks stay as they are. */
 void ebpf_find_fields(const struct ebpf_features *f, const struct ebpf_variant *variant,
 		      struct sonda_field *fields);
 
-/*
- * Sets *ret to the features of the running kernel; free them with ebpf_features_free().
- * tracefs_root may be NULL. Returns 0 or -ENOMEM.
- */
+/* Sets *ret to the features of the running kernel; free them with ebpf_features_free().
+ * tracefs_root may be NULL. Returns 0 or -ENOMEM. */
 int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret);
 void ebpf_features_free(struct ebpf_features *f);

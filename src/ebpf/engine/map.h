@@ -17,33 +17,26 @@ struct map_cpus {
 	size_t n_words; /* words of a value */
 	uint64_t *values; /* owned */
 };
-/*
- * fd may be a negative errno, which is returned. Zero-initialise; call deinit also after an error.
- */
+/* fd may be a negative errno, which is returned. Zero-initialise; call deinit also after an
+ * error. */
 int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size);
 /* Returns 0 or -errno. */
 int map_cpus_read(struct map_cpus *m);
 /* Returns the value of a CPU from the last read. */
 const void *map_cpus_at(const struct map_cpus *m, uint32_t cpu);
-/*
- * Reads the element and adds up each u64 over all CPUs; ret_sum has the size of a value. Returns 0
- * or -errno.
- */
+/* Reads the element and adds up each u64 over all CPUs; ret_sum has the size of a value. Returns 0
+ * or -errno. */
 int map_cpus_sum(struct map_cpus *m, void *ret_sum);
 void map_cpus_deinit(struct map_cpus *m);
 
-/*
- * An array with BPF_F_MMAPABLE, mapped until deinit; it changes while it is read. Zero-initialise;
- * call deinit also after an error.
- */
+/* An array with BPF_F_MMAPABLE, mapped until deinit; it changes while it is read. Zero-initialise;
+ * call deinit also after an error. */
 struct map_view {
 	void *at;
 	size_t size;
 };
-/*
- * size: of all values, each rounded up to 8 bytes. fd may be a negative errno, which is returned.
- * Returns 0 or -errno.
- */
+/* size: of all values, each rounded up to 8 bytes. fd may be a negative errno, which is returned.
+ * Returns 0 or -errno. */
 int map_view_init(struct map_view *v, int fd, size_t size);
 void map_view_deinit(struct map_view *v);
 
@@ -53,10 +46,8 @@ int map_read_array(int fd, uint32_t n, size_t value_size, void *ret_values);
 /* Called for each element of a hash; key and value are borrowed during the call. */
 typedef void (*map_each_fn)(void *ctx, const void *key, const void *value);
 
-/*
- * Reads a hash in batches. Zero-initialise and set the first three fields; call map_reader_deinit()
- * at the end.
- */
+/* Reads a hash in batches. Zero-initialise and set the first three fields; call map_reader_deinit()
+ * at the end. */
 struct map_reader {
 	int fd; /* borrowed */
 	uint32_t key_size;
@@ -65,9 +56,7 @@ struct map_reader {
 	bool one_by_one; /* the kernel has no batch calls for this map */
 };
 
-/*
- * Calls fn for all elements. Elements added or removed meanwhile may be missed. Returns 0 or
- * -errno.
- */
+/* Calls fn for all elements. Elements added or removed meanwhile may be missed. Returns 0 or
+ * -errno. */
 int map_each(struct map_reader *m, map_each_fn fn, void *ctx);
 void map_reader_deinit(struct map_reader *m);

@@ -16,10 +16,8 @@
 #include "bpf/cgroup_name_hash.h"
 #include "bpf/settings.h"
 
-/*
- * Selects one line of libbpf's log after an error: the last line of the verifier that is not
- * statistics, or else the first line of the log, because the others follow from it.
- */
+/* Selects one line of libbpf's log after an error: the last line of the verifier that is not
+ * statistics, or else the first line of the log, because the others follow from it. */
 struct libbpf_log {
 	char error[200];
 	char verifier[200];

@@ -24,15 +24,11 @@ struct ebpf_ring {
 	uint32_t record_size; /* of the record that was peeked */
 };
 
-/*
- * size: bytes of data, the max_entries of the map. fd may be a negative errno, which is returned.
- * Returns 0 or -errno. Zero-initialise; call deinit also after an error.
- */
+/* size: bytes of data, the max_entries of the map. fd may be a negative errno, which is returned.
+ * Returns 0 or -errno. Zero-initialise; call deinit also after an error. */
 int ebpf_ring_init(struct ebpf_ring *r, int fd, size_t size);
 void ebpf_ring_deinit(struct ebpf_ring *r);
-/*
- * Returns the next record, aligned to 8 bytes, and its size; NULL: there is no complete one.
- */
+/* Returns the next record, aligned to 8 bytes, and its size; NULL: there is no complete one. */
 const void *ebpf_ring_peek(struct ebpf_ring *r, uint32_t *ret_size);
 /* Gives the space of the peeked record back to the kernel. */
 void ebpf_ring_consume(struct ebpf_ring *r);

@@ -5,10 +5,8 @@
 
 #include "ebpf/engine/object.h"
 
-/*
- * What the programs of an object cost, measured in one period of ten, because the kernel's
- * statistics cost about as much as they measure. Begin with stats_fd -1.
- */
+/* What the programs of an object cost, measured in one period of ten, because the kernel's
+ * statistics cost about as much as they measure. Begin with stats_fd -1. */
 struct run_cost {
 	int stats_fd; /* owned; -1: it is not being measured */
 	unsigned period;

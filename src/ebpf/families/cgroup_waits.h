@@ -21,8 +21,6 @@ void cgroup_waits_prepare(struct ebpf_object *o, const struct ebpf_features *f);
 /* Call it for a loaded object. Returns 0 or -errno. */
 int cgroup_waits_reader_new(const struct ebpf_run *r, struct cgroup_waits_reader **ret);
 void cgroup_waits_reader_free(struct cgroup_waits_reader *c);
-/*
- * Writes the rows if they are due, or if the run has to write everything. Pending values of tracks
- * are written before. lost: waits that found no room so far. Returns 0 or -errno.
- */
+/* Writes the rows if they are due, or if the run has to write everything. Pending values of tracks
+ * are written before. lost: waits that found no room so far. Returns 0 or -errno. */
 int cgroup_waits_read(struct cgroup_waits_reader *c, const struct ebpf_run *r, uint64_t lost);

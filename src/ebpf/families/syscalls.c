@@ -127,10 +127,8 @@ static void remove_call_tracks(struct tracks *t, struct syscall_sum *c)
 static void syscalls_add_tracks(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown) {
-		/*
-		 * The tracks of the process and of the group are shared, and end with their last
-		 * user.
-		 */
+		/* The tracks of the process and of the group are shared, and end with their last
+		 * user. */
 		c->process = tracks_add(
 			t, &(struct track_spec){.kind = TRACK_PROCESS, .pid = (int32_t)c->id.pid});
 		c->group = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
@@ -162,10 +160,8 @@ static int compare_by_process_and_count(const void *a, const void *b)
 	return x->id.what < y->id.what ? -1 : x->id.what > y->id.what;
 }
 
-/*
- * Drops calls that do not exist any more. Returns the number of calls of processes with tracks;
- * s->order has them, sorted.
- */
+/* Drops calls that do not exist any more. Returns the number of calls of processes with tracks;
+ * s->order has them, sorted. */
 static size_t drop_ended_and_sort(struct syscall_sums *s, struct tracks *t, const struct top_n *top)
 {
 	struct syscall_sum *c, *next;

@@ -141,10 +141,8 @@ static bool is_printed_as_address(const char *format, const char *name)
 	return false;
 }
 
-/*
- * Parses a line of a format file: "\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;". Returns
- * false if it is about another field.
- */
+/* Parses a line of a format file: "\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;". Returns
+ * false if it is about another field. */
 static bool parse_declaration(const char *line, size_t len, const char *name,
 			      struct record_field *ret)
 {

@@ -9,10 +9,8 @@
 #include "config/linux/ebpf_counters_config.pb-c.h"
 #include "ebpf/engine/features.h"
 
-/*
- * What a histogram counts: the checked config, and the places of its fields in the records of this
- * kernel. The config may be from any consumer.
- */
+/* What a histogram counts: the checked config, and the places of its fields in the records of this
+ * kernel. The config may be from any consumer. */
 #define HISTOGRAM_WORD 64 /* bytes of a word of the config, with its NUL */
 #define HISTOGRAM_NAME 640
 #define HISTOGRAM_EVENT (2 * HISTOGRAM_WORD) /* "group/name" */
@@ -36,10 +34,8 @@ struct histogram_spec {
 int histogram_spec_read(const Pb__EbpfCountersConfig__Histogram *c, struct histogram_spec *ret,
 			struct err_text *e);
 
-/*
- * Finds the fields in the formats of the events, and replaces the names of the events by
- * "group/name". Returns 0, or -errno and sets e.
- */
+/* Finds the fields in the formats of the events, and replaces the names of the events by
+ * "group/name". Returns 0, or -errno and sets e. */
 int histogram_spec_find_fields(struct histogram_spec *s, const struct ebpf_features *f,
 			       struct hist_settings *ret, struct err_text *e);
 

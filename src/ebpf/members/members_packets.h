@@ -9,10 +9,8 @@
 #include "client/transport/writer.h"
 #include "ebpf/members/members_groups.h"
 
-/*
- * The packets CgroupMembers and CgroupTree of linux.cgroup_members. Rows are collected until a
- * packet is full.
- */
+/* The packets CgroupMembers and CgroupTree of linux.cgroup_members. Rows are collected until a
+ * packet is full. */
 #define MEMBERS_ROWS_EACH 4096 /* rows of a packet */
 #define MEMBERS_GROUPS_EACH 64 /* groups of a packet */
 

@@ -8,10 +8,8 @@
 #include "base/text/span.h"
 #include "ebpf/members/members_packets.h"
 
-/*
- * Passes over /proc/PID/cgroup of all processes, without a BPF program: rows of whole processes.
- * Zero-initialise.
- */
+/* Passes over /proc/PID/cgroup of all processes, without a BPF program: rows of whole processes.
+ * Zero-initialise. */
 struct members_poll {
 	const char *proc_root; /* borrowed */
 	DIR *dir; /* owned; NULL: no pass is in progress */
@@ -24,8 +22,6 @@ void members_poll_begin(struct members_poll *p);
 bool members_poll_step(struct members_poll *p, struct members_packets *to);
 void members_poll_deinit(struct members_poll *p);
 
-/*
- * Finds the group of version 2 in the text of /proc/PID/cgroup. Returns false if there is none;
- * else *ret is its path in text, without the mark of a removed group.
- */
+/* Finds the group of version 2 in the text of /proc/PID/cgroup. Returns false if there is none;
+ * else *ret is its path in text, without the mark of a removed group. */
 bool members_poll_parse(struct span text, struct span *ret);

@@ -3,8 +3,6 @@
 
 #include "client/producer/data_source.h"
 
-/*
- * linux.cgroup_members: which thread is in which control group of version 2, from a BPF program, or
- * from /proc/PID/cgroup (docs/reference/containers.md).
- */
+/* linux.cgroup_members: which thread is in which control group of version 2, from a BPF program, or
+ * from /proc/PID/cgroup (docs/reference/containers.md). */
 extern const struct data_source cgroup_members_data_source;

@@ -14,25 +14,19 @@
  * result is the middle of a bucket, at most 1.6 % from the exact percentile (nearest rank).
  */
 
-/*
- * Stores in *ret_added what was added to `now` since `last`, and copies `now` to `last`. Returns
- * the number of values that were added.
- */
+/* Stores in *ret_added what was added to `now` since `last`, and copies `now` to `last`. Returns
+ * the number of values that were added. */
 uint64_t histogram_compute_added(const struct sonda_hist *now, struct sonda_hist *last,
 				 struct sonda_hist *ret_added);
 
-/*
- * Returns the percentile (above 0, up to 100) of n values; 0 if n is 0. max: the largest of the
- * values; 0: unknown.
- */
+/* Returns the percentile (above 0, up to 100) of n values; 0 if n is 0. max: the largest of the
+ * values; 0: unknown. */
 uint64_t histogram_percentile(const struct sonda_hist *h, uint64_t n, double percent, uint64_t max);
 
 /* Returns the maximum of a period that ended, by its generation; 0: there was no value in it. */
 uint64_t histogram_max(const struct sonda_max *m, uint64_t generation);
-/*
- * Returns the lower bound of the largest value; 0: there are no values. Use it for maxima of
- * programs that do not synchronise: of two concurrent values the smaller may have been kept.
- */
+/* Returns the lower bound of the largest value; 0: there are no values. Use it for maxima of
+ * programs that do not synchronise: of two concurrent values the smaller may have been kept. */
 uint64_t histogram_max_floor(const struct sonda_hist *h);
 
 /*
@@ -54,11 +48,9 @@ void ebpf_set_timed(const struct ebpf_run *r, const struct ebpf_timed *t, uint64
 		    uint64_t count);
 void ebpf_remove_timed(const struct ebpf_run *r, const struct ebpf_timed *t);
 
-/*
- * Sets a counter of lost values since the start of the recording, and reports the number as an
+/* Sets a counter of lost values since the start of the recording, and reports the number as an
  * error in the trace (ebpf_errors_set_count). *track is TRACK_ROOT until there are any. The
- * description explains the loss. ebpf_set_limited: a limit of the config left the values out.
- */
+ * description explains the loss. ebpf_set_limited: a limit of the config left the values out. */
 void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		   const char *description, uint64_t lost);
 void ebpf_set_limited(const struct ebpf_run *r, uint32_t *track, const char *name,

@@ -38,10 +38,8 @@ struct event_tracks {
 	struct event_tracks_counts counts;
 };
 
-/*
- * name: of the program; all arguments are borrowed. NULL: slices of a thread always nest, and go to
- * its own track. Returns 0 or -ENOMEM.
- */
+/* name: of the program; all arguments are borrowed. NULL: slices of a thread always nest, and go to
+ * its own track. Returns 0 or -ENOMEM. */
 static int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
 			    struct event_tracks **ret)
 {
@@ -230,10 +228,8 @@ static void event_tracks_write_event(struct writer *w, const struct sonda_event_
 		event_tracks_end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
 }
 
-/*
- * Adds a struct sonda_event or sonda_event_text. The bytes are untrusted and need not be aligned.
- * now: CLOCK_BOOTTIME, ns. Call it after tracks_end(), with no tracks set in between.
- */
+/* Adds a struct sonda_event or sonda_event_text. The bytes are untrusted and need not be aligned.
+ * now: CLOCK_BOOTTIME, ns. Call it after tracks_end(), with no tracks set in between. */
 static void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_t size,
 			     uint64_t now)
 {

@@ -83,10 +83,8 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 	return p;
 }
 
-/*
- * Returns the growth from last to raw. A difference is negative if elements were read at different
- * times; then it is 0, and later reads make up for it.
- */
+/* Returns the growth from last to raw. A difference is negative if elements were read at different
+ * times; then it is 0, and later reads make up for it. */
 static uint64_t growth_between(const struct process_sums *s, uint64_t raw, uint64_t last)
 {
 	int unused = s->is_spans ? 64 - SONDA_SPAN_BITS : 0;
@@ -101,11 +99,9 @@ static uint64_t value_growth(const struct process_sums *s, const struct process_
 			      p->last[i]);
 }
 
-/*
- * Returns the share of the measured CPU time that counts in this period, 0 to 1. All spans together
+/* Returns the share of the measured CPU time that counts in this period, 0 to 1. All spans together
  * can exceed the time that the CPUs had, because a program that runs while the elements are read
- * may end a span after `now`. Later reads catch up.
- */
+ * may end a span after `now`. Later reads catch up. */
 static double counted_cpu_share(const struct process_sums *s)
 {
 	uint64_t more = 0;
@@ -149,11 +145,9 @@ static void process_sums_end(struct process_sums *s)
 	}
 }
 
-/*
- * A read checks whether processes that did not grow still exist in /proc: one in LOOK_EVERY of
+/* A read checks whether processes that did not grow still exist in /proc: one in LOOK_EVERY of
  * them; but all of them while half of the elements of a CPU are in use, or if the last read is
- * LOOK_AT_ALL_NS ago. The sums of ended processes then cost more than the checks.
- */
+ * LOOK_AT_ALL_NS ago. The sums of ended processes then cost more than the checks. */
 #define LOOK_EVERY 10u
 #define LOOK_AT_ALL_NS (500 * NS_PER_MS)
 
@@ -240,10 +234,8 @@ static void read_element(struct per_process *p, uint32_t element, uint64_t key)
 	sum->was_emptied = true;
 }
 
-/*
- * Returns true if all elements of a bucket are free, as most are: a few instructions check its keys
- * together.
- */
+/* Returns true if all elements of a bucket are free, as most are: a few instructions check its keys
+ * together. */
 static bool is_bucket_free(const uint64_t *keys)
 {
 	uint64_t any = 0;
@@ -295,11 +287,9 @@ static void read_elements(struct per_process *p)
 	}
 }
 
-/*
- * Empties the elements of ended processes. free_keys_of_ended() frees their keys at the next read,
+/* Empties the elements of ended processes. free_keys_of_ended() frees their keys at the next read,
  * so that no CPU finds a free element with old values. Sums are kept until the elements are not
- * seen any more.
- */
+ * seen any more. */
 static void empty_elements_of_ended(struct per_process *p)
 {
 	size_t n = p->spec->n_values;
@@ -310,10 +300,8 @@ static void empty_elements_of_ended(struct per_process *p)
 	}
 }
 
-/*
- * Returns true if the element has no values. One with values is in use again: by a late end, or by
- * another process with this pid.
- */
+/* Returns true if the element has no values. One with values is in use again: by a late end, or by
+ * another process with this pid. */
 static bool is_element_empty(const struct per_process *p, uint32_t element)
 {
 	const volatile uint64_t *v = (uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
@@ -332,10 +320,8 @@ static void free_keys_of_ended(struct per_process *p)
 	p->n_gone = 0;
 }
 
-/*
- * Returns a time at which the process existed, if it grew in this period: the start of the period,
- * or the creation of its elements if that is later. 0: unknown.
- */
+/* Returns a time at which the process existed, if it grew in this period: the start of the period,
+ * or the creation of its elements if that is later. 0: unknown. */
 static uint64_t latest_known_alive_ns(const struct per_process *p, const struct process_sum *sum)
 {
 	return sum->made_ns ? MAX(sum->made_ns, p->period_ns) : 0;
@@ -411,10 +397,8 @@ bool per_process_is_filling(const struct per_process *p)
 	return p->n_most > p->n_each / 2;
 }
 
-/*
- * Marks processes that did not grow in this period and have no directory in /proc, which should be
- * that of the initial pid namespace. A process that grows stays, even if /proc does not show it.
- */
+/* Marks processes that did not grow in this period and have no directory in /proc, which should be
+ * that of the initial pid namespace. A process that grows stays, even if /proc does not show it. */
 static void mark_missing_in_proc(struct per_process *p, const char *proc_root)
 {
 	bool look_at_all =

@@ -11,11 +11,9 @@
 #include "ebpf/engine/map.h"
 #include "ebpf/tracks/top_n.h"
 
-/*
- * Sums of the per-process elements (bpf/process.h) over a recording. Freeing an element does not
+/* Sums of the per-process elements (bpf/process.h) over a recording. Freeing an element does not
  * reduce a sum. Sums never decrease, although elements are read one after the other while BPF
- * programs update them.
- */
+ * programs update them. */
 #define PROCESS_VALUES_MAX 8u
 #define PROCESSES_MAX 65536u /* limit of processes; further ones are ignored */
 
@@ -47,20 +45,16 @@ struct process_sums {
 
 typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
 
-/*
- * The processes that have ended, for all families of a recording. A family of spans finds them
- * (per_process_spec.is_spans); without it each family looks in /proc, which takes longer.
- */
+/* The processes that have ended, for all families of a recording. A family of spans finds them
+ * (per_process_spec.is_spans); without it each family looks in /proc, which takes longer. */
 struct process_ends {
 	struct pid_set pids; /* the caller reserves and clears it */
 	bool is_known; /* a family of spans is read */
 };
 
-/*
- * Tracks of the processes with the largest sums, one for each value, for families with a
+/* Tracks of the processes with the largest sums, one for each value, for families with a
  * per_process_spec. The elements of exited processes are freed after their last values were
- * written.
- */
+ * written. */
 struct per_process {
 	const struct per_process_spec *spec; /* borrowed */
 	struct process_sums sums;

@@ -197,10 +197,8 @@ static int compare_by_growth(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/*
- * Drops processes that do not exist any more. Returns the number of processes that grew; t->order
- * has them, sorted.
- */
+/* Drops processes that do not exist any more. Returns the number of processes that grew; t->order
+ * has them, sorted. */
 static size_t drop_ended_and_sort(struct top_n *t)
 {
 	struct process *p, *next;

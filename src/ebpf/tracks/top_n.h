@@ -24,10 +24,8 @@ struct top_n;
 #define TOP_COLUMNS_MAX 8u
 #define TOP_PROCESSES_MAX 65536u /* limit; further processes are ignored */
 
-/*
- * columns: the counters of each process; this function sets kind and parent. Strings, tracks and
- * proc_root are borrowed for the life of t. Returns 0 or -ENOMEM.
- */
+/* columns: the counters of each process; this function sets kind and parent. Strings, tracks and
+ * proc_root are borrowed for the life of t. Returns 0 or -ENOMEM. */
 int top_n_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
 	      uint32_t top_n, const char *proc_root, struct top_n **ret);
 /* Frees t; the tracks stay. No-op for NULL. */

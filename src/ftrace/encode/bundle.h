@@ -84,10 +84,8 @@ static inline void bundle_add_description(struct bundle *b, const struct compile
 	b->to_describe[b->n_to_describe++] = ev;
 }
 
-/*
- * Returns true if one more event may need more address numbers than are left; end the bundle then.
- * CompactSched has a limit of its own.
- */
+/* Returns true if one more event may need more address numbers than are left; end the bundle then.
+ * CompactSched has a limit of its own. */
 static inline bool bundle_is_syms_full(const struct bundle *b)
 {
 	return sym_index_lacks_room_for_record(&b->syms);

@@ -101,10 +101,8 @@ static inline uint64_t compact_s32(const struct ring_record *r, const struct fie
 	return (uint64_t)(int32_t)load32(r->payload + op->offset);
 }
 
-/*
- * Notes the next or the woken thread for the metadata bus. The current thread (common_pid) was the
- * next thread of an earlier switch.
- */
+/* Notes the next or the woken thread for the metadata bus. The current thread (common_pid) was the
+ * next thread of an earlier switch. */
 static inline void compact_add_tid(struct encode_ctx *ctx, const struct ring_record *r,
 				   const struct field_op *pid)
 {
@@ -113,10 +111,8 @@ static inline void compact_add_tid(struct encode_ctx *ctx, const struct ring_rec
 			     (int32_t)load32(r->payload + pid->offset));
 }
 
-/*
- * Adds one record of at least ev->min_len bytes. The columns must not be full. The ops are in the
- * order of the columns after the time (event_compile.c).
- */
+/* Adds one record of at least ev->min_len bytes. The columns must not be full. The ops are in the
+ * order of the columns after the time (event_compile.c). */
 static inline void compact_sched_switch(struct compact_sched *s, const struct compiled_event *ev,
 					const struct ring_record *r, struct encode_ctx *ctx)
 {

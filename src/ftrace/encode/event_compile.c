@@ -129,10 +129,8 @@ static bool has_only_address_pointers(const struct tep_event *event)
 	return !strcmp(event->system, "syscalls");
 }
 
-/*
- * Plans the address of an object as its hash, as the kernel prints it (%p). Excludes pointers that
- * it prints as names of functions, those of the group ftrace, and pointers into processes.
- */
+/* Plans the address of an object as its hash, as the kernel prints it (%p). Excludes pointers that
+ * it prints as names of functions, those of the group ftrace, and pointers into processes. */
 static void plan_address(const struct tep_format_field *f, const struct compile_context *ctx,
 			 struct field_plan *plan)
 {
@@ -290,10 +288,8 @@ static void write_value_names(struct pb_enc *e, const struct described_field *f,
 		pb_enc_close(e);
 }
 
-/*
- * Writes the content of a GenericEventDescriptor: the number of the event's field in FtraceEvent,
- * its message as a DescriptorProto, and its group.
- */
+/* Writes the content of a GenericEventDescriptor: the number of the event's field in FtraceEvent,
+ * its message as a DescriptorProto, and its group. */
 static void write_event_descriptor(struct pb_enc *e, uint32_t number, const struct draft *d,
 				   const struct described_field *fields, unsigned n_fields)
 {

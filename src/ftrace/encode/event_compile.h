@@ -24,34 +24,27 @@ struct compile_context {
 	bool symbols; /* function addresses get names */
 };
 
-/*
- * Compiles an event that proto_events knows. Fields that its message lacks, or has with an
+/* Compiles an event that proto_events knows. Fields that its message lacks, or has with an
  * incompatible type, get field numbers from COMPILE_FURTHER upwards, which no message uses;
  * ev->further describes them. Numbers from COMPILE_EXTENSIONS upwards are fields that our messages
- * add to Perfetto's.
- */
+ * add to Perfetto's. */
 #define COMPILE_FURTHER 1000u
 #define COMPILE_EXTENSIONS 2000u
 int event_compile_known(const struct tep_event *event, const struct compile_context *ctx,
 			struct compiled_event **ret);
 
-/*
- * Compiles an event without a message of its own. number is the number of its field in FtraceEvent.
+/* Compiles an event without a message of its own. number is the number of its field in FtraceEvent.
  * It becomes a GenericFtraceEvent if legacy is true, or if it has more fields than a descriptor
- * allows.
- */
+ * allows. */
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
 			  uint32_t number, bool legacy, struct compiled_event **ret);
-/*
- * Compiles an event that only the metadata bus gets. Returns -EPROTO if it has no metadata fields.
- */
+/* Compiles an event that only the metadata bus gets. Returns -EPROTO if it has no metadata
+ * fields. */
 int event_compile_metadata(const struct tep_event *event, struct compiled_event **ret);
 /* Compiles an event to a KprobeEvent, which has the event's name and the arguments of the probe.
  * type is a value of KprobeEvent.KprobeType. */
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret);
-/*
- * Compiles sched_switch or sched_waking to columns of CompactSched. Returns -EPROTO unless each
- * field has exactly the type of its column. kind: COMPILED_COMPACT_... or COMPILED_SUBJECT_...
- */
+/* Compiles sched_switch or sched_waking to columns of CompactSched. Returns -EPROTO unless each
+ * field has exactly the type of its column. kind: COMPILED_COMPACT_... or COMPILED_SUBJECT_... */
 int event_compile_compact(const struct tep_event *event, enum compiled_kind kind,
 			  struct compiled_event **ret);

@@ -39,10 +39,8 @@ struct encode_ctx {
 	struct field_known_hash hashes[FIELD_KNOWN_HASHES]; /* by bits of the address */
 };
 
-/*
- * Notes the record's thread and its metadata fields for the metadata bus. Call it before the
- * fields are encoded. Requires ctx->tids.
- */
+/* Notes the record's thread and its metadata fields for the metadata bus. Call it before the
+ * fields are encoded. Requires ctx->tids. */
 static inline void event_add_tids(const struct compiled_event *ev, const struct ring_record *r,
 				  struct encode_ctx *ctx)
 {

@@ -6,11 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/*
- * Numbers task names 0, 1, 2 ... in order of first use: the intern_table of CompactSched. Valid
+/* Numbers task names 0, 1, 2 ... in order of first use: the intern_table of CompactSched. Valid
  * for one bundle. A name is a char[16] of a record, up to its first NUL; the bytes after the NUL
- * are ignored.
- */
+ * are ignored. */
 #define COMM_LEN 16
 #define COMM_TABLE_MAX 4096 /* names; the caller checks that there is room */
 #define COMM_TABLE_SLOTS 16384
@@ -21,10 +19,8 @@ struct comm {
 	uint64_t high;
 };
 
-/*
- * The encoded form of a task: the number of its name and the varint of its pid. Found by pid; pid
- * and name are compared as stored in the record.
- */
+/* The encoded form of a task: the number of its name and the varint of its pid. Found by pid; pid
+ * and name are compared as stored in the record. */
 struct comm_task {
 	struct comm raw;
 	uint32_t generation; /* generation of the bundle; entries of other generations are empty */
@@ -80,15 +76,12 @@ static inline unsigned comm_len(struct comm c)
 /* Returns the number of a name of any 16 bytes, adding it if new. The table must not be full. */
 uint32_t comm_table_intern(struct comm_table *t, struct comm raw);
 
-/*
- * Adds a task that comm_table_task() did not find in the cache. Returns the same as that function.
- */
+/* Adds a task that comm_table_task() did not find in the cache. Returns the same as that
+ * function. */
 const struct comm_task *comm_table_add_task(struct comm_table *t, int32_t pid, struct comm raw);
 
-/*
- * Returns the entry of a task, valid until the next call, or NULL if pid is not within 0 to
- * 2^28 - 1. The table must not be full.
- */
+/* Returns the entry of a task, valid until the next call, or NULL if pid is not within 0 to
+ * 2^28 - 1. The table must not be full. */
 static inline const struct comm_task *comm_table_task(struct comm_table *t, int32_t pid,
 						      const uint8_t *comm)
 {
@@ -104,10 +97,8 @@ static inline const struct comm_task *comm_table_task(struct comm_table *t, int3
 	return comm_table_add_task(t, pid, raw);
 }
 
-/*
- * Numbers kernel addresses 1, 2, 3 ... in order of first use. Equal addresses are recognizable in
- * the trace, but the trace does not reveal where the kernel is loaded. Valid for one bundle.
- */
+/* Numbers kernel addresses 1, 2, 3 ... in order of first use. Equal addresses are recognizable in
+ * the trace, but the trace does not reveal where the kernel is loaded. Valid for one bundle. */
 #define SYM_INDEX_MAX 1024 /* addresses in a bundle */
 #define SYM_INDEX_SLOTS 4096
 

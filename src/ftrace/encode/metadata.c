@@ -21,10 +21,8 @@ static void tid_list_deinit(struct tid_list *s)
 	*s = (struct tid_list){0};
 }
 
-/*
- * Allocates a list of up to cap threads; further threads are ignored until the next clear. Returns
- * 0 or -ENOMEM.
- */
+/* Allocates a list of up to cap threads; further threads are ignored until the next clear. Returns
+ * 0 or -ENOMEM. */
 static int tid_list_init(struct tid_list *s, size_t cap)
 {
 	*s = (struct tid_list){.tids = calloc(cap, sizeof(*s->tids)), .cap = cap};
@@ -92,10 +90,8 @@ void metadata_deinit(struct metadata_events *n)
 
 /* ---- collecting ---- */
 
-/*
- * Both clocks run at the same rate, so one pair of readings converts all times; ftrace_ns is 0 if
- * unknown.
- */
+/* Both clocks run at the same rate, so one pair of readings converts all times; ftrace_ns is 0 if
+ * unknown. */
 void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 				  uint64_t boot_ns)
 {

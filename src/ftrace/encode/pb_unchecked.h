@@ -35,10 +35,8 @@ static inline uint64_t unchecked_spread56(uint64_t v)
 #define UNCHECKED_MORE32 0x80808080u
 #define UNCHECKED_MORE64 0x8080808080808080ull
 
-/*
- * Writes a varint of 57 bits or more, such as a kernel address or a negative number: 9 or 10
- * bytes.
- */
+/* Writes a varint of 57 bits or more, such as a kernel address or a negative number: 9 or 10
+ * bytes. */
 static inline uint8_t *unchecked_put_long_varint(uint8_t *p, uint64_t v)
 {
 	uint64_t x = unchecked_spread56(v & ((1ull << 56) - 1)) | UNCHECKED_MORE64;
@@ -49,10 +47,8 @@ static inline uint8_t *unchecked_put_long_varint(uint8_t *p, uint64_t v)
 	return p + 9 + (v >> 63);
 }
 
-/*
- * Writes a varint whose value is large, such as a time. Spreads its groups over eight bytes in
- * three steps, without a branch per byte. Touches 8 bytes, or as many as the value needs.
- */
+/* Writes a varint whose value is large, such as a time. Spreads its groups over eight bytes in
+ * three steps, without a branch per byte. Touches 8 bytes, or as many as the value needs. */
 static inline uint8_t *unchecked_put_wide_varint(uint8_t *p, uint64_t v)
 {
 	uint64_t x;
@@ -67,10 +63,8 @@ static inline uint8_t *unchecked_put_wide_varint(uint8_t *p, uint64_t v)
 	return p + 1 + top / 8;
 }
 
-/*
- * Writes a varint whose length is unpredictable, such as the time between two events. Spreads up
- * to 28 bits over four bytes without a branch. Touches 4 bytes, or as unchecked_put_wide_varint.
- */
+/* Writes a varint whose length is unpredictable, such as the time between two events. Spreads up
+ * to 28 bits over four bytes without a branch. Touches 4 bytes, or as unchecked_put_wide_varint. */
 static inline uint8_t *unchecked_put_mixed_varint(uint8_t *p, uint64_t v)
 {
 	uint32_t x, top;
@@ -84,9 +78,8 @@ static inline uint8_t *unchecked_put_mixed_varint(uint8_t *p, uint64_t v)
 	return p + 1 + top / 8;
 }
 
-/*
- * Writes a varint that is mostly a small number. Touches 1 byte, or as unchecked_put_mixed_varint.
- */
+/* Writes a varint that is mostly a small number. Touches 1 byte, or as
+ * unchecked_put_mixed_varint. */
 static inline uint8_t *unchecked_put_varint(uint8_t *p, uint64_t v)
 {
 	if (__builtin_expect(v < 0x80, 1)) {
@@ -113,10 +106,8 @@ static inline uint8_t unchecked_tag(uint32_t field, uint32_t wire_type, uint32_t
 	return len;
 }
 
-/*
- * Closes a nested message. Open it with `uint8_t *msg = p++;` after the tag. Returns the end of
- * the message.
- */
+/* Closes a nested message. Open it with `uint8_t *msg = p++;` after the tag. Returns the end of
+ * the message. */
 static inline uint8_t *unchecked_close(uint8_t *msg, uint8_t *p)
 {
 	size_t len = (size_t)(p - msg) - 1;

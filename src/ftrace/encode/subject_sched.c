@@ -28,12 +28,10 @@ static void put_row(struct compact_sched *s, struct subject_cpu *cpu, const stru
 	cpu->running = row->tid;
 }
 
-/*
- * Writes a first row for the CPU, because readers skip the first switch of a CPU, and everything
+/* Writes a first row for the CPU, because readers skip the first switch of a CPU, and everything
  * before it. After a loss, nothing is known about the thread that ran before. The row is one ns
  * earlier than the record: if a wake-up and a switch have the same time, readers may take either as
- * the first.
- */
+ * the first. */
 static void begin_cpu(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 		      uint64_t time)
 {
@@ -77,11 +75,9 @@ static void add_member(struct subject_threads *known, int32_t tid)
 		known->strangers[i].tid = 0;
 }
 
-/*
- * Learns from a record of thread `tid`, which runs now on the CPU. If the last recorded switch was
+/* Learns from a record of thread `tid`, which runs now on the CPU. If the last recorded switch was
  * not to this thread, neither this thread nor the one of that switch belongs to the subject.
- * Returns true in this case.
- */
+ * Returns true in this case. */
 static bool learn_from_running(struct subject_threads *known, const struct subject_cpu *cpu,
 			       int32_t tid, uint64_t time)
 {

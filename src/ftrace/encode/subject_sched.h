@@ -60,10 +60,8 @@ struct subject_cpu {
 void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 			  struct subject_threads *known, const struct compiled_event *ev,
 			  const struct ring_record *r, struct encode_ctx *ctx);
-/*
- * Adds a record of COMPILED_SUBJECT_WAKING. Returns false if readers would take another thread for
- * the waker: then the record has to be written as ev->whole.
- */
+/* Adds a record of COMPILED_SUBJECT_WAKING. Returns false if readers would take another thread for
+ * the waker: then the record has to be written as ev->whole. */
 bool subject_sched_waking(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 			  struct subject_threads *known, const struct compiled_event *ev,
 			  const struct ring_record *r, struct encode_ctx *ctx);

@@ -330,11 +330,9 @@ static bool put_conversion(struct out *o, const struct conversion *c, struct arg
 	return false;
 }
 
-/*
- * Formats to `to`, without a NUL, up to size bytes. Returns the bytes written. Stops at a
+/* Formats to `to`, without a NUL, up to size bytes. Returns the bytes written. Stops at a
  * conversion that lacks an argument or that no kernel formats. Pointers are formatted by the
- * callback, because they would reveal where the kernel is loaded; %px shows them, as requested.
- */
+ * callback, because they would reveal where the kernel is loaded; %px shows them, as requested. */
 static size_t bprint_format(const char *format, size_t format_len, const struct bprint_args *args,
 			    bprint_pointer_fn pointer, void *ctx, char *to, size_t size)
 {
@@ -399,10 +397,8 @@ static size_t format_user_frame(struct encode_ctx *ctx, uint64_t address,
 	return (size_t)snprintf(line, FRAME_MAX, "0x%llx", (unsigned long long)address);
 }
 
-/*
- * Writes one line per frame. A stack ends with the record, with a zero, or with -1 (older
- * kernels).
- */
+/* Writes one line per frame. A stack ends with the record, with a zero, or with -1 (older
+ * kernels). */
 static uint8_t *put_stack(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			  struct encode_ctx *ctx, unsigned size,
 			  size_t (*frame)(struct encode_ctx *, uint64_t, char *))

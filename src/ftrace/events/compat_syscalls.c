@@ -34,11 +34,9 @@
 #include "base/system/outside_reads.h"
 #include "base/system/syscall_names.h"
 
-/*
- * KERNEL_MARK is a file of /proc that exists if the kernel runs 32-bit programs; "": not checked.
+/* KERNEL_MARK is a file of /proc that exists if the kernel runs 32-bit programs; "": not checked.
  * EXEC_SHOWS_SIZE: arch/x86/kernel/process_64.c makes a new program return from an execve with the
- * number in the program's own table.
- */
+ * number in the program's own table. */
 #ifdef __x86_64__
 #define KERNEL_MARK "sys/abi/vsyscall32"
 #define EXEC_SHOWS_SIZE true
@@ -118,11 +116,9 @@ static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 
 /* ---- one thread ---- */
 
-/*
- * Reads from auxv whether a program is a 32-bit one. In a 64-bit program each word is a small
+/* Reads from auxv whether a program is a 32-bit one. In a 64-bit program each word is a small
  * number, so one half of it is 0. In a 32-bit program the halves are a type and its value, an
- * address or flags.
- */
+ * address or flags. */
 static enum state read_word_size(const struct compat_threads *t, uint32_t tid)
 {
 	uint32_t halves[2];
@@ -161,12 +157,10 @@ static bool is_exec_number(const struct compat_numbers *n, int64_t nr)
 	return nr >= 0 && (nr == n->execve || nr == n->execveat);
 }
 
-/*
- * compat_threads_enter() handles the entry of a call, compat_threads_exit() the exit; call them in
+/* compat_threads_enter() handles the entry of a call, compat_threads_exit() the exit; call them in
  * the order of the ring. Both return true if the call belongs to a 32-bit program. The exit of an
  * execve that changes the table counts for the table of its entry: compat_threads_exit() sets c->nr
- * to execve's number there.
- */
+ * to execve's number there. */
 static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
 	struct compat_thread *thread = compat_threads_find(t, c);
@@ -238,10 +232,8 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 #define GROUP "raw_syscalls"
 #define N_ARGS 6
 
-/*
- * Event ids that only the tracer mmiotrace uses, which exists at the top level only:
- * kernel/trace/trace.h, enum trace_type.
- */
+/* Event ids that only the tracer mmiotrace uses, which exists at the top level only:
+ * kernel/trace/trace.h, enum trace_type. */
 #define ENTER_ID 7
 #define EXIT_ID 8
 

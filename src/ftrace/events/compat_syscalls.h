@@ -43,10 +43,8 @@ struct compat_syscalls {
 	uint32_t enter_id, exit_id;
 };
 
-/*
- * Adds the events to the table if it has raw_syscalls in the known format. proc_root is borrowed.
- * Returns 0 (*ret stays unchanged if there is nothing to do) or -ENOMEM.
- */
+/* Adds the events to the table if it has raw_syscalls in the known format. proc_root is borrowed.
+ * Returns 0 (*ret stays unchanged if there is nothing to do) or -ENOMEM. */
 int compat_syscalls_new(const char *proc_root, const struct event_table_options *options,
 			struct event_table *table, struct compat_syscalls **ret);
 /* NULL is allowed. */
@@ -58,10 +56,8 @@ const uint8_t *compat_syscalls_enter(struct compat_syscalls *c, uint64_t time,
 const uint8_t *compat_syscalls_leave(struct compat_syscalls *c, uint64_t time,
 				     const uint8_t *record);
 
-/*
- * Returns the payload to encode for any record: its own, or a replacement if it is a call of a
- * 32-bit program. The replacement is not longer and is valid until the next call.
- */
+/* Returns the payload to encode for any record: its own, or a replacement if it is a call of a
+ * 32-bit program. The replacement is not longer and is valid until the next call. */
 static inline const uint8_t *compat_syscalls_check(struct compat_syscalls *c,
 						   const struct ring_record *r)
 {

@@ -183,10 +183,8 @@ static int add_name_to_list(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/*
- * Returns all names in a directory. (tracefs_event_systems() omits groups without an enable file,
- * such as "ftrace".)
- */
+/* Returns all names in a directory. (tracefs_event_systems() omits groups without an enable file,
+ * such as "ftrace".) */
 static char **list_dir(const char *path)
 {
 	char **list = NULL;

@@ -36,10 +36,8 @@ struct event_name *event_selection_find(const struct event_selection *s, const c
 					const char *name);
 /* No-op if the event is selected already. Returns 0 or -ENOMEM. */
 int event_selection_add(struct event_selection *s, const char *group, const char *name);
-/*
- * Adds an event that the session has made; requests match its name in the trace, not in tracefs.
- * repr is borrowed for the lifetime of the selection. Returns 0 or -ENOMEM.
- */
+/* Adds an event that the session has made; requests match its name in the trace, not in tracefs.
+ * repr is borrowed for the lifetime of the selection. Returns 0 or -ENOMEM. */
 int event_selection_add_as(struct event_selection *s, const char *group, const char *name,
 			   const struct event_representation *repr);
 /* Moves all events of more to s. Events that s has already stay unchanged. Returns 0 or -ENOMEM. */

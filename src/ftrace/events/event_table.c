@@ -26,11 +26,9 @@
 
 /* ---- field numbers ---- */
 
-/*
- * Field numbers of FtraceEvent for events without a message. A trace may contain records of
+/* Field numbers of FtraceEvent for events without a message. A trace may contain records of
  * several sources of this process, and a number means one event in all of it. So numbers are
- * unique in the process; the same event gets the same number.
- */
+ * unique in the process; the same event gets the same number. */
 #define GENERIC_NUMBER_FIRST 65536u
 #define GENERIC_NUMBERS 65536u
 
@@ -69,10 +67,8 @@ static struct entry *generic_entry_new(uint64_t shape)
 	return e;
 }
 
-/*
- * Acquires a number for the event with this shape, a hash of its whole descriptor. Returns 0,
- * -ENOSPC if all numbers are in use, or -ENOMEM.
- */
+/* Acquires a number for the event with this shape, a hash of its whole descriptor. Returns 0,
+ * -ENOSPC if all numbers are in use, or -ENOMEM. */
 static int generic_number_acquire(uint64_t shape, uint32_t *ret)
 {
 	struct entry *e;
@@ -89,10 +85,8 @@ static int generic_number_acquire(uint64_t shape, uint32_t *ret)
 	return 0;
 }
 
-/*
- * Releases a number. Call it once for each generic_number_acquire(), when all records with the
- * number are written. The number is reused only after all others.
- */
+/* Releases a number. Call it once for each generic_number_acquire(), when all records with the
+ * number are written. The number is reused only after all others. */
 static void generic_number_release(uint32_t number)
 {
 	uint32_t at = number - GENERIC_NUMBER_FIRST;
@@ -107,10 +101,8 @@ static void generic_number_release(uint32_t number)
 
 /* ---- the table ---- */
 
-/*
- * Copies the print format, which event_table_parse() cuts out. It shows which fields are function
- * addresses, and the names of values.
- */
+/* Copies the print format, which event_table_parse() cuts out. It shows which fields are function
+ * addresses, and the names of values. */
 static char *copy_print_fmt(const char *format)
 {
 	static const char head[] = "print fmt:";
@@ -256,10 +248,8 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
 }
 
-/*
- * Returns true for the events of markers and trace_printk() other than ftrace/print. The kernel
- * records them for all threads, whatever the instance's pid filter is.
- */
+/* Returns true for the events of markers and trace_printk() other than ftrace/print. The kernel
+ * records them for all threads, whatever the instance's pid filter is. */
 static bool is_copied_marker(const struct tep_event *event)
 {
 	static const char *const names[] = {"raw_data", "bprint", "bputs"};
@@ -270,9 +260,8 @@ static bool is_copied_marker(const struct tep_event *event)
 	return false;
 }
 
-/*
- * Marks the event as filtered: the page encoder then decides for each record whether it is written.
- */
+/* Marks the event as filtered: the page encoder then decides for each record whether it is
+ * written. */
 static int set_filtered_kind(const struct event_table *t, const struct tep_event *event,
 			     struct compiled_event *ev)
 {

@@ -75,17 +75,13 @@ enum event_table_error {
 /* Zeroed memory is an empty table. */
 void event_table_deinit(struct event_table *t);
 
-/*
- * Adds an event by the text of its format file, which is modified. Returns 0 with *ret_id (also if
+/* Adds an event by the text of its format file, which is modified. Returns 0 with *ret_id (also if
  * it exists already), -ENOMEM, or an enum event_table_error. If the id belongs to another event,
- * or to this one with another format, the old entry is removed.
- */
+ * or to this one with another format, the old entry is removed. */
 int event_table_add(struct event_table *t, const char *group, const char *name, char *format,
 		    const struct event_table_options *options, uint16_t *ret_id);
-/*
- * Like event_table_add for an event with another representation. repr may be NULL and is borrowed
- * for the call.
- */
+/* Like event_table_add for an event with another representation. repr may be NULL and is borrowed
+ * for the call. */
 int event_table_add_as(struct event_table *t, const char *group, const char *name,
 		       const struct event_representation *repr, char *format,
 		       const struct event_table_options *options, uint16_t *ret_id);
@@ -104,10 +100,8 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 const struct compiled_event *event_table_find_named(const struct event_table *t, const char *group,
 						    const char *name);
 
-/*
- * Returns true if the event can be encoded in columns: only sched_switch and sched_waking can.
- * Modifies format.
- */
+/* Returns true if the event can be encoded in columns: only sched_switch and sched_waking can.
+ * Modifies format. */
 bool event_table_can_compact(const char *group, const char *name, char *format,
 			     const struct event_table_options *options);
 

@@ -125,11 +125,9 @@ static bool is_frequent(const Pb__FtraceConfig *c)
 	return frequent;
 }
 
-/*
- * Returns the size of a ring that the config does not give: the usual one, or twice that for
+/* Returns the size of a ring that the config does not give: the usual one, or twice that for
  * frequent events, but all rings together take at most a part of the memory. The rings must hold
- * the records until sonda-probes gets a CPU.
- */
+ * the records until sonda-probes gets a CPU. */
 static uint32_t default_ring_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
 {
 	uint64_t most = m->ram_bytes / 1024 / RINGS_PRESET_RAM_SHARE / MAX(m->cpus, 1u);

@@ -8,10 +8,8 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 #include "ftrace/events/event_table.h"
 
-/*
- * Requests of a session's config that could not be fulfilled, reported to the user in FtraceStats.
- * Initialize to zero. Entries above the limit, or for which there is no memory, are counted.
- */
+/* Requests of a session's config that could not be fulfilled, reported to the user in FtraceStats.
+ * Initialize to zero. Entries above the limit, or for which there is no memory, are counted. */
 #define SETUP_ERRORS_MAX 1000 /* limit of each list, which bounds what a config can cost */
 
 struct setup_errors {
@@ -53,9 +51,8 @@ struct ftrace_settings {
 	struct event_table_options events;
 };
 
-/*
- * If the config does not set a size, a session's rings together may take this part of the memory.
- */
+/* If the config does not set a size, a session's rings together may take this part of the
+ * memory. */
 #define RINGS_PRESET_RAM_SHARE 64u
 
 struct ftrace_machine {

@@ -105,11 +105,9 @@ static void write_page_error(struct page_encoder *t, struct cpu_stream *cpu, uin
 	bundle_add_error(&t->bundle, time, status);
 }
 
-/*
- * Writes an event. Not inlined, so that the loop keeps its state in registers. The record is
+/* Writes an event. Not inlined, so that the loop keeps its state in registers. The record is
  * passed in pieces: a struct would be loaded as 16-byte words, which stall on the two pending
- * 8-byte stores.
- */
+ * 8-byte stores. */
 static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
 	struct page_encoder *t, const struct compiled_event *ev, uint64_t time,
 	const uint8_t *payload, uint32_t len)
@@ -264,9 +262,8 @@ static void end_ring_page(struct page_encode_target *to, uint64_t page_time, con
 		bundle_end(&to->t->bundle);
 }
 
-/*
- * Encodes all records of a page for one session. This is the hot loop, so its state is in locals.
- */
+/* Encodes all records of a page for one session. This is the hot loop, so its state is in
+ * locals. */
 static inline enum ring_page_status encode_records(bool calls, struct page_encode_target *to,
 						   struct ring_page *page)
 {
@@ -287,11 +284,9 @@ static inline enum ring_page_status encode_records(bool calls, struct page_encod
 	return status;
 }
 
-/*
- * There are two instances of the loop, because 32-bit system calls are rarely checked. Everything
+/* There are two instances of the loop, because 32-bit system calls are rarely checked. Everything
  * that is called per record is inlined here, although encode_records_for_all() calls the same
- * functions.
- */
+ * functions. */
 static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status encode_records_for_one(
 	struct page_encode_target *to, struct ring_page *page)
 {

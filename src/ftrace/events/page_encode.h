@@ -61,10 +61,8 @@ int page_encoder_new_with_output(const struct event_table *table,
 void page_encoder_set_symbols(struct page_encoder *t, const struct symbol_table *symbols);
 /* NULL is allowed. */
 struct page_encoder *page_encoder_free(struct page_encoder *t);
-/*
- * Makes room for events that were added to the table. Call it before their first record and
- * without an open bundle. Returns 0, or -ENOMEM; then only the earlier events are encoded.
- */
+/* Makes room for events that were added to the table. Call it before their first record and
+ * without an open bundle. Returns 0, or -ENOMEM; then only the earlier events are encoded. */
 int page_encoder_reserve(struct page_encoder *t);
 
 /* Encodes one page. Returns the number of bytes of its records, or len if that is unknown. An open

@@ -23,11 +23,9 @@
 
 struct print_filter;
 
-/*
- * follow: the children of the threads are traced as well, so tids_to_trace does not restrict the
+/* follow: the children of the threads are traced as well, so tids_to_trace does not restrict the
  * markers. Copies what it needs of config. Returns 0 with *ret (NULL: every marker is written),
- * -E2BIG (more than PRINT_FILTER_MAX_RULES rules) or -ENOMEM.
- */
+ * -E2BIG (more than PRINT_FILTER_MAX_RULES rules) or -ENOMEM. */
 int print_filter_new(const Pb__FtraceConfig *config, bool follow, struct print_filter **ret);
 /* NULL is allowed. */
 struct print_filter *print_filter_free(struct print_filter *f);

@@ -14,9 +14,8 @@
  * for every record (event_encode.h).
  */
 
-/*
- * How a field is stored in the record, and how it is encoded. The order matters: see field_is_int.
- */
+/* How a field is stored in the record, and how it is encoded. The order matters: see
+ * field_is_int. */
 enum field_type {
 	FIELD_U8,
 	FIELD_U16,

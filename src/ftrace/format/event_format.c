@@ -85,10 +85,8 @@ static unsigned skip_type_words(char **at, bool *ret_ends)
 	}
 }
 
-/*
- * Blanks "[3]" of an array of strings ("__data_loc char[][3] NAME"), which libtraceevent does not
- * know. The size of the field implies the count.
- */
+/* Blanks "[3]" of an array of strings ("__data_loc char[][3] NAME"), which libtraceevent does not
+ * know. The size of the field implies the count. */
 static bool blank_array_count(char **at)
 {
 	char *from = *at;
@@ -100,11 +98,9 @@ static bool blank_array_count(char **at)
 	return true;
 }
 
-/*
- * Rewrites "__rel_loc TYPE NAME[]" to "__rel_loc TYPE[] NAME", the only form that libtraceevent
+/* Rewrites "__rel_loc TYPE NAME[]" to "__rel_loc TYPE[] NAME", the only form that libtraceevent
  * accepts. For user events the kernel prints random memory between the brackets; it is blanked.
- * bounds: the bracket after the name. end: the text after the bounds.
- */
+ * bounds: the bracket after the name. end: the text after the bounds. */
 static void move_bounds_to_type(char *bounds, char *end)
 {
 	char *name = bounds;
@@ -160,9 +156,8 @@ static bool skip_field_line(char **at)
 	       event_format_accept(at, ";\n");
 }
 
-/*
- * Reads a name, in place. The dots of a user event's name become underscores: "mine.0", "mine_0".
- */
+/* Reads a name, in place. The dots of a user event's name become underscores: "mine.0",
+ * "mine_0". */
 static bool event_format_read_name(char **at)
 {
 	bool ok = event_format_read_word(at);

@@ -78,10 +78,8 @@ static bool is_pointer(const struct tep_format_field *f)
 	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
 }
 
-/*
- * Returns true for a structure of any size. It is encoded as a number only if the message has a
- * number for it.
- */
+/* Returns true for a structure of any size. It is encoded as a number only if the message has a
+ * number for it. */
 static bool is_structure(const struct tep_format_field *f)
 {
 	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
@@ -282,11 +280,9 @@ static bool plan_special_entry(const struct special *s, const struct tep_format_
 	return s->type != FIELD_BPRINT || plan_bprint(f, ret);
 }
 
-/*
- * Plans fields of the kernel's group "ftrace" whose declarations are incomplete: code addresses in
+/* Plans fields of the kernel's group "ftrace" whose declarations are incomplete: code addresses in
  * an unsigned long, arrays longer than declared, bytes declared as char. Returns false if the
- * declaration is sufficient.
- */
+ * declaration is sufficient. */
 static bool field_plan_special(const struct tep_format_field *f, struct field_plan *ret)
 {
 	int size = long_size(f);

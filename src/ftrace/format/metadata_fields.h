@@ -28,8 +28,7 @@ struct metadata_fields {
 	uint16_t more; /* offset. NEW: clone flags. EXEC: s32, old thread id */
 };
 
-/*
- * Returns the fields of an event; kind is METADATA_NONE if the event has none, or not in the known
- * form. Sets *ret_min_len to the bytes that a record needs; leaves it unchanged for METADATA_NONE.
- */
+/* Returns the fields of an event; kind is METADATA_NONE if the event has none, or not in the known
+ * form. Sets *ret_min_len to the bytes that a record needs; leaves it unchanged for
+ * METADATA_NONE. */
 struct metadata_fields metadata_fields_find(const struct tep_event *event, uint16_t *ret_min_len);

@@ -22,11 +22,9 @@ static int compare_by_address(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/*
- * Reverts the escapes of the kernel (t_show in kernel/trace/trace_printk.c): newline, tab and
+/* Reverts the escapes of the kernel (t_show in kernel/trace/trace_printk.c): newline, tab and
  * quote are escaped, a backslash is not. So a backslash before another character is literal.
- * Returns the bytes written.
- */
+ * Returns the bytes written. */
 static size_t unescape_format(const char *from, const char *end, char *to)
 {
 	static const char codes[] = "nt\"", bytes[] = "\n\t\"";
@@ -45,10 +43,8 @@ static size_t unescape_format(const char *from, const char *end, char *to)
 	return (size_t)(to - start);
 }
 
-/*
- * Finds the address of a line, and the text between its first and last quote. Returns false if the
- * line has another form.
- */
+/* Finds the address of a line, and the text between its first and last quote. Returns false if the
+ * line has another form. */
 static bool parse_printk_line(const char *line, const char *eol, uint64_t *ret_addr,
 			      const char **ret_begin, const char **ret_end)
 {

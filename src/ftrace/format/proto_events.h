@@ -32,10 +32,8 @@ struct proto_field {
 	enum proto_type type;
 };
 
-/*
- * Finds the message of a kernel event. If two groups have an event of the same name, the field of
- * FtraceEvent is named GROUP_EVENT; both names are tried. Returns false if there is no message.
- */
+/* Finds the message of a kernel event. If two groups have an event of the same name, the field of
+ * FtraceEvent is named GROUP_EVENT; both names are tried. Returns false if there is no message. */
 bool proto_events_find(const char *group, const char *event, struct proto_event *ret);
 
 /* Finds a field of the message by the kernel's name for it. Returns false if there is none. */

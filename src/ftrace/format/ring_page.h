@@ -65,10 +65,8 @@ struct ring_page_layout {
 	uint16_t data_offset; /* offset of the first record */
 };
 
-/*
- * Parses the text of events/header_page. Returns 0, or -EINVAL if the text or the layout is
- * invalid.
- */
+/* Parses the text of events/header_page. Returns 0, or -EINVAL if the text or the layout is
+ * invalid. */
 int ring_page_layout_parse(const char *header_page, struct ring_page_layout *ret);
 
 struct ring_page {
@@ -102,26 +100,20 @@ struct lost_range {
 	uint64_t count; /* 0: unknown */
 };
 
-/*
- * Returns RING_PAGE_OK or RING_PAGE_BAD_HEADER. Sets page->time and page->lost in both cases if
- * len covers the header, and page->lost_count if the page has space for it.
- */
+/* Returns RING_PAGE_OK or RING_PAGE_BAD_HEADER. Sets page->time and page->lost in both cases if
+ * len covers the header, and page->lost_count if the page has space for it. */
 enum ring_page_status ring_page_open(struct ring_page *page, const struct ring_page_layout *layout,
 				     const void *data, size_t len);
 
-/*
- * Reads a record that is not a plain short event: a long one, padding, or time. Returns
- * RING_PAGE_OK with *ret_skipped true if it was not an event; the caller then continues.
- */
+/* Reads a record that is not a plain short event: a long one, padding, or time. Returns
+ * RING_PAGE_OK with *ret_skipped true if it was not an event; the caller then continues. */
 enum ring_page_status ring_page_next_rare(struct ring_page *page, uint32_t head,
 					  struct ring_record *ret, bool *ret_skipped);
 
 #define RING_PAGE_TYPE_MAX 28 /* type_len 1..28: the payload has this many words */
 
-/*
- * If *page and *ret are locals whose address is not passed on, the compiler keeps the state of the
- * loop in registers. So the rare records work on copies.
- */
+/* If *page and *ret are locals whose address is not passed on, the compiler keeps the state of the
+ * loop in registers. So the rare records work on copies. */
 static inline enum ring_page_status ring_page_next(struct ring_page *page, struct ring_record *ret)
 {
 	struct ring_record rare_record;

@@ -158,10 +158,8 @@ size_t dynevents_destroy(struct dynevents *m)
 
 /* ---- events of ended processes ---- */
 
-/*
- * Removes the probe of a line "p:GROUP/NAME ..." or "r8:GROUP/NAME ..." if its process has ended.
- * Returns true if it was removed.
- */
+/* Removes the probe of a line "p:GROUP/NAME ..." or "r8:GROUP/NAME ..." if its process has ended.
+ * Returns true if it was removed. */
 static bool remove_stale_probe(const char *root, enum dynevent_type type, char *line)
 {
 	char *group, *name;

@@ -8,12 +8,10 @@
 #include "ftrace/events/event_select.h"
 #include "ftrace/tracefs/instance.h"
 
-/*
- * Dynamic events of a session: probes and synthetic events. They exist at the top level of tracefs
+/* Dynamic events of a session: probes and synthetic events. They exist at the top level of tracefs
  * and are visible in every instance. So the events of a session have unique names (owner_tag.h),
  * are enabled in its instance only, and are destroyed when it ends. Events of others are never
- * touched.
- */
+ * touched. */
 enum dynevent_type {
 	DYNEVENT_KPROBE, /* kprobe_events */
 	DYNEVENT_UPROBE, /* uprobe_events */
@@ -42,26 +40,21 @@ const char *dynevent_file_name(enum dynevent_type type);
 /* Returns true if the kernel has that file. */
 bool dynevent_supported(const char *root, enum dynevent_type type);
 
-/*
- * Writes a command that creates the event group/name, or adds to it. Adds a copy of event to m
- * before the kernel creates it. Returns 0, the kernel's -errno, or -ENOMEM; then nothing is added.
- */
+/* Writes a command that creates the event group/name, or adds to it. Adds a copy of event to m
+ * before the kernel creates it. Returns 0, the kernel's -errno, or -ENOMEM; then nothing is
+ * added. */
 int dynevents_create(struct dynevents *m, const char *root, const struct dynevent *event,
 		     const char *command);
 /* Destroys the latest event. */
 void dynevents_destroy_last(struct dynevents *m);
 
-/*
- * Adds the events to a selection, which borrows them until dynevents_destroy. Returns 0 or
- * -ENOMEM.
- */
+/* Adds the events to a selection, which borrows them until dynevents_destroy. Returns 0 or
+ * -ENOMEM. */
 int dynevents_select(const struct dynevents *m, struct event_selection *events);
 
-/*
- * Destroys all events. Call it after the instance is removed: an enabled event cannot be
+/* Destroys all events. Call it after the instance is removed: an enabled event cannot be
  * destroyed. Returns the number of events that remain because another process has enabled them; a
- * later start destroys them. Zeroed is allowed.
- */
+ * later start destroys them. Zeroed is allowed. */
 size_t dynevents_destroy(struct dynevents *m);
 
 /* Destroys the events of processes that have ended. Returns their number. */

@@ -66,11 +66,9 @@ static bool parse_names(char *line, char **ret_group, char **ret_name)
 	return true;
 }
 
-/*
- * Reading blocks while any tracer changes events, so a child process reads the file while rings are
+/* Reading blocks while any tracer changes events, so a child process reads the file while rings are
  * read. begins: this is the first read of a session, which needs the text and waits for it. Returns
- * 0, -EAGAIN (not ready) or -errno.
- */
+ * 0, -EAGAIN (not ready) or -errno. */
 static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 {
 	char path[4096], *to;
@@ -211,13 +209,11 @@ static bool owner_filters_switches(const struct instance *i)
 	return filter && !str_starts(filter, "none");
 }
 
-/*
- * Returns true if some switches are not recorded, other than those between two threads that do not
+/* Returns true if some switches are not recorded, other than those between two threads that do not
  * belong to the subject. CompactSched contains only the next task of a switch; readers take the
  * previous task from the switch before. If that is missing, a thread seems to run until the next
  * recorded switch, for example through a pause of the recording, or after it has executed a program
- * that does not belong to the subject.
- */
+ * that does not belong to the subject. */
 static bool switches_are_filtered(const struct event_selection *events, const struct setup *s)
 {
 	return event_triggers_can_resume(s->config) ||
@@ -290,10 +286,8 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 		uint16_t id = 0;
 		int r = -ENOENT;
 
-		/*
-		 * Read before the format: if the event is re-created in between, the next check of
-		 * event_watch finds another directory, and the format is read again.
-		 */
+		/* Read before the format: if the event is re-created in between, the next check of
+		 * event_watch finds another directory, and the format is read again. */
 		e->dir = event_dir_id(s->instance, e->group, e->name);
 		format = read_format(s, e->group, e->name);
 		if (format)

@@ -25,19 +25,16 @@ struct event_watch {
 
 /* Records the current state. Call it before events are selected. */
 void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root);
-/*
- * Returns true if the state has changed since the last check, or if an event was removed and made
- * again. Returns false if dynamic_events cannot be read in time; the next check finds the change.
- */
+/* Returns true if the state has changed since the last check, or if an event was removed and made
+ * again. Returns false if dynamic_events cannot be read in time; the next check finds the
+ * change. */
 bool event_watch_changed(struct event_watch *w);
 
 /* Makes the next check return true. */
 void event_watch_force_change(struct event_watch *w);
 
-/*
- * Returns an id of the event's directory, which differs for another event and for the same event
- * if it was re-created; 0: none. (Kernels 6.6 and 6.7 may change it without cause.)
- */
+/* Returns an id of the event's directory, which differs for another event and for the same event
+ * if it was re-created; 0: none. (Kernels 6.6 and 6.7 may change it without cause.) */
 uint64_t event_dir_id(const struct instance *instance, const char *group, const char *name);
 
 /*
@@ -45,25 +42,17 @@ uint64_t event_dir_id(const struct instance *instance, const char *group, const 
  * removed from the table.
  */
 
-/*
- * Adds the events that the config requests by name and tracefs has. Returns 0, -ENOMEM, or
- * -ECANCELED (base/event_loop/coroutine.h).
- */
+/* Adds the events that the config requests by name and tracefs has. Returns 0, -ENOMEM, or
+ * -ECANCELED (base/event_loop/coroutine.h). */
 int event_enable_select(struct event_selection *events, const struct setup *s);
-/*
- * Compiles each event. Clears options->compact if these events cannot be written as compact sched.
- * Returns 0, -ENOMEM or -ECANCELED.
- */
+/* Compiles each event. Clears options->compact if these events cannot be written as compact sched.
+ * Returns 0, -ENOMEM or -ECANCELED. */
 int event_enable_compile(struct event_selection *events, const struct setup *s,
 			 struct event_table_options *options, struct event_table *table);
-/*
- * Enables each compiled event in s->instance. Removes those that cannot be enabled from the table.
- * Returns 0 or -ECANCELED.
- */
+/* Enables each compiled event in s->instance. Removes those that cannot be enabled from the table.
+ * Returns 0 or -ECANCELED. */
 int event_enable_all(struct event_selection *events, const struct setup *s,
 		     struct event_table *table);
-/*
- * Disables the enabled events one by one. Disabling all at once, or removing the instance, takes
- * the kernel as long, but blocks all other users of tracefs meanwhile.
- */
+/* Disables the enabled events one by one. Disabling all at once, or removing the instance, takes
+ * the kernel as long, but blocks all other users of tracefs meanwhile. */
 void event_disable_all(const struct event_selection *events, const struct instance *i);

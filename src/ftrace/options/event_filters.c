@@ -28,11 +28,9 @@ static void append_id_range(struct strbuf *text, uint32_t first, uint32_t last)
 		strbuf_printf(text, "%sid == %u", or, first);
 }
 
-/*
- * Returns the filter for sorted, unique numbers: "id == 0 || (id >= 3 && id <= 7)". Ranges keep
+/* Returns the filter for sorted, unique numbers: "id == 0 || (id >= 3 && id <= 7)". Ranges keep
  * any list of one architecture below the kernel's limit of a page. The caller frees it. Returns
- * NULL if out of memory.
- */
+ * NULL if out of memory. */
 static char *make_syscall_filter(const uint32_t *numbers, size_t n)
 {
 	struct strbuf text = {0};
@@ -77,10 +75,8 @@ static void report_unknown_name(const struct setup *s, const char *name, const c
 		setup_error_add(s->errors, "option:syscall_events (%s: no such system call)", name);
 }
 
-/*
- * Writes the numbers of the known names to `numbers`, sorted and without duplicates. Reports
- * unknown names. Returns the number of numbers.
- */
+/* Writes the numbers of the known names to `numbers`, sorted and without duplicates. Reports
+ * unknown names. Returns the number of numbers. */
 static size_t event_filters_resolve(const struct setup *s, uint32_t *numbers)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -119,10 +115,8 @@ static void drop_syscall_events(struct event_selection *events, const struct set
  *	written                   a            b, (a) && (b)            c, ((a) && (b)) && (c)
  */
 
-/*
- * Writes the filter, combined with the event's filter, if it has one. Ignores "0", the kernel's
- * text for "no filter".
- */
+/* Writes the filter, combined with the event's filter, if it has one. Ignores "0", the kernel's
+ * text for "no filter". */
 static int write_filter(struct event_name *e, const char *filter, const struct setup *s,
 			struct err_text *why)
 {
@@ -194,10 +188,8 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 	return 0;
 }
 
-/*
- * Iterates backwards, because events may be dropped. Returns the number of matching events, or
- * -errno.
- */
+/* Iterates backwards, because events may be dropped. Returns the number of matching events, or
+ * -errno. */
 static int apply_filter(const char *request, const char *filter, struct event_selection *events,
 			const struct setup *s)
 {

@@ -100,11 +100,9 @@ static int try_filter_on_event(const struct setup *s, const struct event_name *e
 	return r == -ENOENT ? 0 : r;
 }
 
-/*
- * Sets *ret to a condition that holds for markers of tids_to_trace only, or to NULL: no condition.
+/* Sets *ret to a condition that holds for markers of tids_to_trace only, or to NULL: no condition.
  * Markers of other threads are dropped when they are read, so their stacks would belong to no
- * event. Returns 0 or -ENOMEM.
- */
+ * event. Returns 0 or -ENOMEM. */
 static int make_writer_condition(const struct setup *s, const struct event_name *e, char **ret)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -120,10 +118,8 @@ static int make_writer_condition(const struct setup *s, const struct event_name 
 	return *ret ? 0 : -ENOMEM;
 }
 
-/*
- * Sets *ret to the text after "if"; NULL: no condition. Returns 0, -ENOMEM, or the -errno of a
- * refused filter, which was reported.
- */
+/* Sets *ret to the text after "if"; NULL: no condition. Returns 0, -ENOMEM, or the -errno of a
+ * refused filter, which was reported. */
 static int make_trigger_condition(const struct setup *s, const config_trigger *c,
 				  const struct event_name *e, char **ret)
 {
@@ -231,10 +227,9 @@ static int prepare_for_selected(const struct event_selection *events, const stru
 	return n;
 }
 
-/*
- * Prepares the trigger for all matching events of the kernel and dynamic events of the session,
- * selected or not. Selected events keep their filters, which try_filter_on_event() has to restore.
- */
+/* Prepares the trigger for all matching events of the kernel and dynamic events of the session,
+ * selected or not. Selected events keep their filters, which try_filter_on_event() has to
+ * restore. */
 static int prepare_for_any_event(const struct event_selection *events, const struct setup *s,
 				 const config_trigger *c, struct event_triggers *t)
 {

@@ -34,31 +34,23 @@ bool event_triggers_can_pause(const Pb__FtraceConfig *config);
 /* Returns true if the recording can go on after a pause: it has both traceoff and traceon. */
 bool event_triggers_can_resume(const Pb__FtraceConfig *config);
 
-/*
- * Adds ftrace/kernel_stack to the selection if there is a stacktrace trigger. Returns 0 or
- * -ENOMEM.
- */
+/* Adds ftrace/kernel_stack to the selection if there is a stacktrace trigger. Returns 0 or
+ * -ENOMEM. */
 int event_triggers_add_implied_events(struct event_selection *events, const struct setup *s);
 
-/*
- * Prepares the triggers. A stacktrace requires a selected and compiled event, and follows only
+/* Prepares the triggers. A stacktrace requires a selected and compiled event, and follows only
  * records that pass the event's filter. traceon and traceoff may use any event of the kernel; with
  * s->later, only those of the selection. Reports triggers that are impossible. Returns 0,
- * -ENOMEM or -ECANCELED.
- */
+ * -ENOMEM or -ECANCELED. */
 int event_triggers_prepare(const struct event_selection *events, const struct setup *s,
 			   struct event_triggers *ret);
 
-/*
- * Starts the recording, immediately or with the first traceon, and activates the triggers. If the
- * kernel accepts no traceon, starts immediately. Returns 0, or -errno: nothing is recorded.
- */
+/* Starts the recording, immediately or with the first traceon, and activates the triggers. If the
+ * kernel accepts no traceon, starts immediately. Returns 0, or -errno: nothing is recorded. */
 int event_triggers_start(struct event_triggers *t, const struct instance *i,
 			 struct setup_errors *r);
-/*
- * Moves the triggers of `more`, which were prepared for events that appeared while recording, to t
- * and activates them. Returns 0 or -ENOMEM.
- */
+/* Moves the triggers of `more`, which were prepared for events that appeared while recording, to t
+ * and activates them. Returns 0 or -ENOMEM. */
 int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
 		       const struct instance *i, struct setup_errors *r);
 /* Stops the recording; no trigger can restart it. */

@@ -185,10 +185,8 @@ static unsigned add_functions_one_by_one(const struct functions *f, const struct
 	return taken;
 }
 
-/*
- * Returns true if another process has set the file of an attached instance. idle: the value of a
- * file that no process has set.
- */
+/* Returns true if another process has set the file of an attached instance. idle: the value of a
+ * file that no process has set. */
 static bool is_set_by_others(const struct instance *i, const char *file, const char *idle)
 {
 	_cleanup_(freep) char *now = instance_read(i, file);
@@ -321,10 +319,8 @@ static int set_filters(const struct setup *s)
 	return 0;
 }
 
-/*
- * Makes the kernel trace the functions of all threads, unless the config restricts the threads;
- * then pid_filter.c has set them.
- */
+/* Makes the kernel trace the functions of all threads, unless the config restricts the threads;
+ * then pid_filter.c has set them. */
 static int function_graph_set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";

@@ -16,21 +16,17 @@ struct function_graph {
 	struct instance globals; /* the attached top level, for the global settings */
 };
 
-/*
- * Adds the tracer's events if the config requests the tracer and the kernel has it; otherwise
- * reports. Returns 0 or -ENOMEM.
- */
+/* Adds the tracer's events if the config requests the tracer and the kernel has it; otherwise
+ * reports. Returns 0 or -ENOMEM. */
 int function_graph_select(struct event_selection *events, const struct setup *s);
 void function_graph_deselect(struct event_selection *events);
 /* Returns true for an event that the tracer writes. */
 bool event_is_funcgraph(const struct event_name *e);
 
-/*
- * Sets the function filters and the tracer in s->instance, which must not be recording, and the
+/* Sets the function filters and the tracer in s->instance, which must not be recording, and the
  * roots and the depth at the top level. Reports filters that match nothing and applies the others.
  * Returns 0, or -errno after reporting (-ENOMEM may be without); then no function is traced,
- * because functions other than those requested would be traced.
- */
+ * because functions other than those requested would be traced. */
 int function_graph_set(struct function_graph *g, const struct setup *s);
 /* Restores the global settings. Call it after the instance is removed. Zeroed is allowed. */
 void function_graph_end(struct function_graph *g);

@@ -165,10 +165,8 @@ int atrace_categories_apply(struct event_selection *events, const struct setup *
 
 /* ---- defaults of a new instance ---- */
 
-/*
- * The options that affect records, as in the kernel's TRACE_DEFAULT_FLAGS. The kernel clears the
- * other options of a new instance, or they affect only the output of `trace`.
- */
+/* The options that affect records, as in the kernel's TRACE_DEFAULT_FLAGS. The kernel clears the
+ * other options of a new instance, or they affect only the output of `trace`. */
 static const struct {
 	const char *name;
 	bool on;
@@ -193,10 +191,8 @@ static int read_option_state(const struct instance *i, const char *file)
 	return -EIO;
 }
 
-/*
- * A new instance inherits the current options of the top level, such as another user's
- * `stacktrace` or `nooverwrite`. Options that affect records are reset to the kernel's defaults.
- */
+/* A new instance inherits the current options of the top level, such as another user's
+ * `stacktrace` or `nooverwrite`. Options that affect records are reset to the kernel's defaults. */
 static void tracefs_options_reset(const struct instance *i)
 {
 	char file[64];
@@ -280,10 +276,8 @@ static void set_tracefs_option(const struct setup *s, const char *name, bool on)
 		instance_options_refuse(s, name, strerror(-r));
 }
 
-/*
- * Sets FtraceConfig.tracefs_options. Reports unknown names with the nearest known name, and
- * options with global effect, which it does not set.
- */
+/* Sets FtraceConfig.tracefs_options. Reports unknown names with the nearest known name, and
+ * options with global effect, which it does not set. */
 static void tracefs_options_set(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -305,10 +299,8 @@ static void tracefs_options_set(const struct setup *s)
 	}
 }
 
-/*
- * Adds ftrace/kernel_stack and user_stack if the config sets the options that generate them.
- * Returns 0 or -ENOMEM.
- */
+/* Adds ftrace/kernel_stack and user_stack if the config sets the options that generate them.
+ * Returns 0 or -ENOMEM. */
 static int tracefs_options_add_implied_events(struct event_selection *events, const struct setup *s)
 {
 	static const struct {
@@ -354,11 +346,9 @@ static bool is_cpu_mask(const char *mask)
 	}
 }
 
-/*
- * FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32
+/* FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32
  * bits, separated by commas, highest CPUs first. Returns 0, or -errno with a fatal setup error if
- * the mask is invalid or empty, because CPUs other than those requested would be recorded.
- */
+ * the mask is invalid or empty, because CPUs other than those requested would be recorded. */
 static int traced_cpus_set(const struct setup *s)
 {
 	const char *mask = s->config->tracing_cpumask;

@@ -162,10 +162,8 @@ static void add_listed_threads(const struct instance *i, const char *file, struc
 	}
 }
 
-/*
- * Appends to ret the threads in `all` that are not in `listed`, except those that have ended.
- * Returns true if any thread is not in `listed`, even if it has ended.
- */
+/* Appends to ret the threads in `all` that are not in `listed`, except those that have ended.
+ * Returns true if any thread is not in `listed`, even if it has ended. */
 static bool list_missing_threads(const struct pid_set *all, const struct pid_set *listed,
 				 const char *proc_root, struct strbuf *ret)
 {

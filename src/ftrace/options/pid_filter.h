@@ -18,11 +18,9 @@ int pid_filter_set(const struct setup *s, const char *proc_root);
 bool pid_filter_is_requested(const Pb__FtraceConfig *config);
 /* Returns true if the config also records threads that the restricted threads create. */
 bool pid_filter_follows_children(const Pb__FtraceConfig *config);
-/*
- * Restricts the threads whose functions are traced in s->instance: the top level, for a session
+/* Restricts the threads whose functions are traced in s->instance: the top level, for a session
  * that traces functions there. Reports nothing, because pid_filter_set() has reported it. Returns 0
- * or -errno.
- */
+ * or -errno. */
 int pid_filter_set_functions(const struct setup *s);
 /* Adds the threads that the kernel's list has now, which is after pid_filter_set() at least those
  * of the config. */

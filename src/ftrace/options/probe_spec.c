@@ -18,10 +18,8 @@
 #include "ftrace/options/probe_spec.h"
 
 #define NAME_MAX_BYTES 63 /* MAX_EVENT_NAME_LEN of the kernel */
-/*
- * Concurrent calls that a return probe tracks, unless its definition sets the number. The kernel
- * drops the returns of further calls. Its default is twice the number of CPUs.
- */
+/* Concurrent calls that a return probe tracks, unless its definition sets the number. The kernel
+ * drops the returns of further calls. Its default is twice the number of CPUs. */
 #define MAX_ACTIVE "1024"
 
 void probe_spec_deinit(struct probe_spec *l)

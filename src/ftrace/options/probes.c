@@ -30,11 +30,9 @@
 
 /* ---- names of functions ---- */
 
-/*
- * The names of functions that can be probed: available_filter_functions of tracefs. Generating the
+/* The names of functions that can be probed: available_filter_functions of tracefs. Generating the
  * list takes the kernel about 100 ms, so it is read once, when the first wrong name is found.
- * Initialize to zero.
- */
+ * Initialize to zero. */
 struct function_names {
 	struct strbuf text; /* names, each terminated by NUL */
 	bool is_read;
@@ -56,10 +54,8 @@ static void read_names(struct function_names *f, const char *root)
 			f->text.s[i] = '\0';
 }
 
-/*
- * Returns the name closest to `name`, borrowed until deinit, or NULL if none is close or the list
- * is unavailable.
- */
+/* Returns the name closest to `name`, borrowed until deinit, or NULL if none is close or the list
+ * is unavailable. */
 static const char *find_nearest_function_name(struct function_names *f, const char *root,
 					      const char *name)
 {
@@ -81,10 +77,8 @@ static const char *find_nearest_function_name(struct function_names *f, const ch
 
 #define SYMBOL_SIZE 256
 
-/*
- * Events of the same group, type and representation share a group in tracefs. Others have groups
- * of their own, so that equal names do not collide.
- */
+/* Events of the same group, type and representation share a group in tracefs. Others have groups
+ * of their own, so that equal names do not collide. */
 struct group {
 	char *written; /* owned: the group in the config */
 	enum dynevent_type type;
@@ -124,10 +118,8 @@ static const struct group *find_or_add_group(struct making *m, enum dynevent_typ
 
 /* ---- probes by definition ---- */
 
-/*
- * Copies SYMBOL of a location "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an
- * address or a symbol that is too long.
- */
+/* Copies SYMBOL of a location "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an
+ * address or a symbol that is too long. */
 static bool copy_function_name(const char *location, char function[static SYMBOL_SIZE])
 {
 	size_t len = strcspn(location, " +%"), module = strcspn(location, ":");
@@ -206,10 +198,8 @@ static int make_allowed(struct making *m, enum dynevent_type type, const struct 
 	return r ? r : make_probe(m, type, line, line->name, as, e);
 }
 
-/*
- * Makes the probes of the call and of the return, or none: half of a pair would look like a call
- * that never returns.
- */
+/* Makes the probes of the call and of the return, or none: half of a pair would look like a call
+ * that never returns. */
 static int make_span(struct making *m, enum dynevent_type type, const struct probe_spec *call,
 		     const struct probe_spec *ret, struct err_text *e)
 {

@@ -13,8 +13,6 @@
  */
 #define PROBES_MAX 256u /* of a session; the kernel takes about 50 ms to remove each */
 
-/*
- * Creates the probes. Reports those that the kernel refuses, with its reason. Returns 0, -ENOMEM or
- * -ECANCELED.
- */
+/* Creates the probes. Reports those that the kernel refuses, with its reason. Returns 0, -ENOMEM or
+ * -ECANCELED. */
 int probes_make(const struct setup *s, struct dynevents *made);

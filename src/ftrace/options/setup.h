@@ -10,12 +10,10 @@
 #include "ftrace/tracefs/instance.h"
 #include "subjects/subject.h"
 
-/*
- * The input of every step of a session's setup (ftrace_session.c has their order). A step applies
+/* The input of every step of a session's setup (ftrace_session.c has their order). A step applies
  * one option of the config. It reports a failure to errors, and the other steps continue. A step
  * returns 0, or -errno if the session would record something other than requested without that
- * option; then errors->fatal has the reason, and nothing is recorded.
- */
+ * option; then errors->fatal has the reason, and nothing is recorded. */
 struct setup {
 	const char *root; /* of tracefs; NULL: not available */
 	const char *proc_root;

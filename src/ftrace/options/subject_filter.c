@@ -63,10 +63,8 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 	return r;
 }
 
-/*
- * Events that are also about a thread other than the running one: the field with that thread's
- * name.
- */
+/* Events that are also about a thread other than the running one: the field with that thread's
+ * name. */
 static const char *other_thread_field(const struct event_name *e)
 {
 	static const struct {
@@ -83,10 +81,8 @@ static const char *other_thread_field(const struct event_name *e)
 	return NULL;
 }
 
-/*
- * Appends a comparison with the name: the kernel takes quotation marks of either kind, knows no
- * escapes, and compares it byte by byte, including '*'. COMM is the running thread's name.
- */
+/* Appends a comparison with the name: the kernel takes quotation marks of either kind, knows no
+ * escapes, and compares it byte by byte, including '*'. COMM is the running thread's name. */
 static bool append_comparison(struct strbuf *to, const char *field, const char *program)
 {
 	size_t len = strnlen(program, SUBJECT_PROGRAM_LEN);

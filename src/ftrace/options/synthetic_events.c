@@ -48,9 +48,8 @@ static const struct recipe suspend_resume = {
 	"(start) if (action == \"syscore_resume\") || (action == \"timekeeping_freeze\")",
 };
 
-/*
- * Returns true if the request is "synthetic/NAME" or "synthetic:NAME" with the name of the recipe.
- */
+/* Returns true if the request is "synthetic/NAME" or "synthetic:NAME" with the name of the
+ * recipe. */
 static bool is_request_for_recipe(const char *request, const struct recipe *r)
 {
 	static const char group[] = "synthetic";
@@ -181,10 +180,8 @@ static int make_synthetic_event(const struct setup *s, const struct recipe *r,
 	return error;
 }
 
-/*
- * Returns 1 if the event was created, 0 after reporting a failure, or -ENOMEM. consequence: the end
- * of that report.
- */
+/* Returns 1 if the event was created, 0 after reporting a failure, or -ENOMEM. consequence: the end
+ * of that report. */
 static int try_to_make(const struct setup *s, const struct recipe *r, struct dynevents *made,
 		       const char *option, const char *consequence)
 {

@@ -15,15 +15,12 @@
  * made an event with such a name, the request still means the session's event.
  */
 
-/*
- * Returns true for a request that synthetic_events_make fulfils; tracefs need not have the event.
- */
+/* Returns true for a request that synthetic_events_make fulfils; tracefs need not have the
+ * event. */
 bool synthetic_event_can_make(const char *request);
 
-/*
- * Creates the requested events and adds them to the selection. Reports what the kernel does not
- * support; then kmem/rss_stat stays. Returns 0 or -ENOMEM.
- */
+/* Creates the requested events and adds them to the selection. Reports what the kernel does not
+ * support; then kmem/rss_stat stays. Returns 0 or -ENOMEM. */
 int synthetic_events_make(struct event_selection *events, const struct setup *s,
 			  struct dynevents *made);
 
@@ -31,8 +28,6 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 bool synthetic_event_replaces(const struct dynevents *made, const struct setup *s,
 			      const struct event_name *e);
 
-/*
- * Removes the histograms of these events from an instance. Call it before the instance is removed:
- * otherwise the kernel (up to 7.2) keeps the events forever.
- */
+/* Removes the histograms of these events from an instance. Call it before the instance is removed:
+ * otherwise the kernel (up to 7.2) keeps the events forever. */
 void synthetic_events_release(const char *instance_path);

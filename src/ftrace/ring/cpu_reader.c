@@ -158,9 +158,8 @@ int cpu_reader_read_stats(const struct cpu_readers *r, struct cpu_reader *cpu,
 	return error;
 }
 
-/*
- * Returns the number of records that the kernel has overwritten in a ring; UINT64_MAX: unreadable.
- */
+/* Returns the number of records that the kernel has overwritten in a ring; UINT64_MAX:
+ * unreadable. */
 static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu)
 {
 	struct ring_stats stats;
@@ -246,10 +245,8 @@ void cpu_readers_begin_pass(struct cpu_readers *r)
 		cpu_reader_begin_pass(&r->cpus[i]);
 }
 
-/*
- * Returns true if there is nothing to read: the ring is empty, or the CPU was never online. If the
- * kernel is short of memory, the next tick retries; a flush gives up.
- */
+/* Returns true if there is nothing to read: the ring is empty, or the CPU was never online. If the
+ * kernel is short of memory, the next tick retries; a flush gives up. */
 static bool is_nothing_to_read(int error, bool to_the_end)
 {
 	return error == EAGAIN || error == ENODEV ||

@@ -9,11 +9,9 @@
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/tracefs/instance.h"
 
-/*
- * The CPUs that are present, online or not (sys/devices/system/cpu/present). The kernel has a ring
+/* The CPUs that are present, online or not (sys/devices/system/cpu/present). The kernel has a ring
  * for every possible CPU, which may be hundreds more. If the file cannot be read, all CPUs count
- * as present.
- */
+ * as present. */
 struct cpu_presence {
 	char list[4096]; /* the text of the file, a page at most: "0-3,8"; empty: unknown */
 };
@@ -50,10 +48,8 @@ struct cpu_readers {
 	bool unopened;
 };
 
-/*
- * Opens the rings of an instance. sys_root is "/sys". buffer_kb: KiB of a ring. r must be zeroed.
- * Returns 0 or -errno; sets e on failure.
- */
+/* Opens the rings of an instance. sys_root is "/sys". buffer_kb: KiB of a ring. r must be zeroed.
+ * Returns 0 or -errno; sets e on failure. */
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
 		     const struct ring_page_layout *layout, uint32_t buffer_kb, struct err_text *e);
 /* A zeroed r is allowed. */
@@ -62,10 +58,8 @@ void cpu_readers_close(struct cpu_readers *r);
 /* Opens the rings of CPUs that were plugged in since the last call. Not during a pass. */
 void cpu_readers_open_new(struct cpu_readers *r);
 
-/*
- * Reads the kernel's counters of a ring. Keeps the file open: opening it can block for a second
- * while another tracer changes settings, reading it cannot. Returns 0 or -errno.
- */
+/* Reads the kernel's counters of a ring. Keeps the file open: opening it can block for a second
+ * while another tracer changes settings, reading it cannot. Returns 0 or -errno. */
 int cpu_reader_read_stats(const struct cpu_readers *r, struct cpu_reader *cpu,
 			  struct ring_stats *ret);
 

@@ -18,9 +18,8 @@
  *
  * Adjacent gaps become one range with the sum of both.
  */
-/*
- * Initialize to zero. For a ring that was read before, set accounted to its counter at that time.
- */
+/* Initialize to zero. For a ring that was read before, set accounted to its counter at that
+ * time. */
 struct lost_ranges {
 	/* part of the counter that belongs to earlier ranges */
 	uint64_t accounted;
@@ -30,20 +29,14 @@ struct lost_ranges {
 	bool loose; /* `accounted` may include records of the next range */
 };
 
-/*
- * Returns true if the counter is needed for this page. The caller reads it after this page and
- * before the next one.
- */
+/* Returns true if the counter is needed for this page. The caller reads it after this page and
+ * before the next one. */
 bool lost_ranges_needs_overrun(const struct lost_ranges *l, const struct ring_page_facts *page);
-/*
- * Adds a page. overrun: the counter, if lost_ranges_needs_overrun() needs it; UINT64_MAX:
- * unreadable. Returns true if *ret is a complete range.
- */
+/* Adds a page. overrun: the counter, if lost_ranges_needs_overrun() needs it; UINT64_MAX:
+ * unreadable. Returns true if *ret is a complete range. */
 bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, uint64_t overrun,
 		     struct lost_range *ret);
-/*
- * Ends a sequence of pages: the ring is empty, or the caller does not wait for the rest. Returns
+/* Ends a sequence of pages: the ring is empty, or the caller does not wait for the rest. Returns
  * true if *ret is a complete range. If the ring is not empty, the range may include records of the
- * next range, which then has fewer.
- */
+ * next range, which then has fewer. */
 bool lost_ranges_end(struct lost_ranges *l, bool is_empty, struct lost_range *ret);

@@ -71,10 +71,8 @@ struct ring_listener {
 	TAILQ_ENTRY(ring_listener) link;
 };
 
-/*
- * Opens the rings of the instance, or shares the open ones. The instance is only used during the
- * call; sys_root ("/sys") until ring_close. Returns 0 or -errno; sets e on failure.
- */
+/* Opens the rings of the instance, or shares the open ones. The instance is only used during the
+ * call; sys_root ("/sys") until ring_close. Returns 0 or -errno; sets e on failure. */
 int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_root,
 	      const struct instance *i, struct err_text *e);
 /* Detaches. The last listener closes the kernel's files. A zeroed listener is allowed. */
@@ -82,32 +80,24 @@ void ring_close(struct ring_listener *l);
 
 /* Starts passing records to the listener. No-op if it is attached. */
 void ring_attach(struct ring_listener *l);
-/*
- * hold true: suspends reading for this listener. Records stay in the kernel unless another listener
- * reads them; then both get them. hold false: resumes.
- */
+/* hold true: suspends reading for this listener. Records stay in the kernel unless another listener
+ * reads them; then both get them. hold false: resumes. */
 void ring_set_hold(struct ring_listener *l, bool hold);
 /* Stops records, ticks and callbacks for the listener. */
 void ring_detach(struct ring_listener *l);
 
-/*
- * Reads all records in later iterations of the loop, then calls all_read. The listener must be
- * attached, not held, and not waiting for all_read already.
- */
+/* Reads all records in later iterations of the loop, then calls all_read. The listener must be
+ * attached, not held, and not waiting for all_read already. */
 void ring_read_all(struct ring_listener *l);
 
-/*
- * Returns 0 if the watermark can be watched, -EOPNOTSUPP if poll() of the rings does not wait for
- * it, or -ENOMEM. Call it while the instance records nothing.
- */
+/* Returns 0 if the watermark can be watched, -EOPNOTSUPP if poll() of the rings does not wait for
+ * it, or -ENOMEM. Call it while the instance records nothing. */
 int ring_prepare_watch(struct ring_listener *l);
 
 /* Returns the layout of the ring's pages. */
 const struct ring_page_layout *ring_layout(const struct ring *r);
-/*
- * Reads the kernel's counters of all rings of the instance; skips those that cannot be read. The
- * caller frees *ret with ring_stats_deinit(). Returns 0 or -ENOMEM.
- */
+/* Reads the kernel's counters of all rings of the instance; skips those that cannot be read. The
+ * caller frees *ret with ring_stats_deinit(). Returns 0 or -ENOMEM. */
 int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret);
 /* Returns the number of records encoded for the listener. */
 uint64_t ring_event_count(const struct ring_listener *l);

@@ -30,16 +30,12 @@ static uint32_t get_page_kb(void)
 	return (uint32_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/*
- * Returns the KiB of a sub-buffer for rings of buffer_kb: a power of two, at least `page`, the KiB
- * of a page of the machine. watermark: drain_buffer_percent; 0: none.
- */
+/* Returns the KiB of a sub-buffer for rings of buffer_kb: a power of two, at least `page`, the KiB
+ * of a page of the machine. watermark: drain_buffer_percent; 0: none. */
 static uint32_t choose_subbuf_kb(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
 {
-	/*
-	 * The kernel counts the sub-buffer being written as full. If the watermark were less than
-	 * two sub-buffers, any record would reach it.
-	 */
+	/* The kernel counts the sub-buffer being written as full. If the watermark were less than
+	 * two sub-buffers, any record would reach it. */
 	uint32_t pieces = watermark ? MAX(RING_MIN_SUBBUFS, 200 / watermark + 1) : RING_MIN_SUBBUFS;
 	uint32_t kb = RING_SUBBUF_KB;
 
@@ -82,10 +78,8 @@ static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_
 				kb);
 }
 
-/*
- * Returns the KiB of a CPU's ring by which the rings are resized at a time. While the kernel
- * allocates or frees the memory of one step, no process can open a file of any instance.
- */
+/* Returns the KiB of a CPU's ring by which the rings are resized at a time. While the kernel
+ * allocates or frees the memory of one step, no process can open a file of any instance. */
 static uint32_t ring_step_kb(void)
 {
 	return MAX(RING_STEP_KB / (uint32_t)sysconf(_SC_NPROCESSORS_CONF), RING_SMALL_KB);
@@ -154,10 +148,8 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * With 8 sub-buffers, a watermark of 12 percent would be reached by an empty ring.
  */
 
-/*
- * Returns the percentage to write for a ring of that many sub-buffers: percent, but at least that
- * of two sub-buffers. A result above 100 means that the ring has too few sub-buffers.
- */
+/* Returns the percentage to write for a ring of that many sub-buffers: percent, but at least that
+ * of two sub-buffers. A result above 100 means that the ring has too few sub-buffers. */
 static uint32_t raise_watermark(uint32_t percent, uint32_t subbufs)
 {
 	uint32_t least = subbufs ? 200 / subbufs + 1 : UINT32_MAX;

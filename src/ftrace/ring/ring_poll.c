@@ -96,11 +96,9 @@ static void ring_poll_set_tick(struct ring_poll *d)
 	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
 }
 
-/*
- * Makes the next tick early for a ring that fills quickly, because the kernel's wake-up may be late
+/* Makes the next tick early for a ring that fills quickly, because the kernel's wake-up may be late
  * or get lost. If a watermark is used and ticks are rare, a ring that fills at its previous rate is
- * read before it is more than half full.
- */
+ * read before it is more than half full. */
 static void set_early_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns(), half = d->options.readers->pass_max / 2;
@@ -157,13 +155,11 @@ static void ring_watch_on_event(evutil_socket_t fd, short what, void *ctx)
 	run_slice_at_once(d);
 }
 
-/*
- * After a pass over all rings, arms all watches. After a pass over the rings that woke us, arms
+/* After a pass over all rings, arms all watches. After a pass over the rings that woke us, arms
  * those that had data: with a watermark of at least two sub-buffers (see ring_config.h) a ring that
  * woke us has that many to read. A ring with fewer woke us for another reason: an option of the
  * instance may make poll() always return, or the ring may be gone. It waits for the next pass over
- * all rings. If there is no memory, or a file cannot be polled, the ticks remain.
- */
+ * all rings. If there is no memory, or a file cannot be polled, the ticks remain. */
 static void ring_watch_arm_all(struct ring_poll *d, bool after_all)
 {
 	const struct cpu_readers *r = d->options.readers;
@@ -374,10 +370,8 @@ uint64_t ring_poll_read_all(struct ring_poll *d)
 		d->again = true;
 		return d->passes + 2;
 	}
-	/*
-	 * Records that arrived after a tick's pass had read a ring are needed as well: read all
-	 * again.
-	 */
+	/* Records that arrived after a tick's pass had read a ring are needed as well: read all
+	 * again. */
 	ring_poll_begin_pass(d, END_PASS);
 	if (!d->running)
 		run_slice_at_once(d);

@@ -30,9 +30,8 @@ struct ring_poll_ops {
 	/* Returns the targets for records of a CPU, given by its index in the readers. */
 	unsigned (*targets)(void *ctx, unsigned cpu, struct page_encode_target **ret);
 	void (*after_slice)(void *ctx);
-	/*
-	 * Called when a pass to the end is over: ring_poll_count_finished_passes() has increased.
-	 */
+	/* Called when a pass to the end is over: ring_poll_count_finished_passes() has
+	 * increased. */
 	void (*pass_over)(void *ctx);
 };
 
@@ -54,27 +53,19 @@ void ring_poll_set_period(struct ring_poll *d, uint32_t ms);
 
 /* Starts or stops watching the watermark; requires ring_poll_prepare_watch. */
 void ring_poll_set_watching(struct ring_poll *d, bool yes);
-/*
- * Prepares watching. Returns 0, -EOPNOTSUPP if this kernel's rings cannot be watched, or -ENOMEM.
- * The rings must be empty and not recording.
- */
+/* Prepares watching. Returns 0, -EOPNOTSUPP if this kernel's rings cannot be watched, or -ENOMEM.
+ * The rings must be empty and not recording. */
 int ring_poll_prepare_watch(struct ring_poll *d);
 
-/*
- * Reads all records in later iterations of the loop. Returns the number of the pass that will have
+/* Reads all records in later iterations of the loop. Returns the number of the pass that will have
  * read everything that is in the rings now: wait until ring_poll_count_finished_passes reaches it.
- * That takes at most the current pass and another one. Requires a period.
- */
+ * That takes at most the current pass and another one. Requires a period. */
 uint64_t ring_poll_read_all(struct ring_poll *d);
 /* Returns how many passes to the end are over. */
 uint64_t ring_poll_count_finished_passes(const struct ring_poll *d);
-/*
- * Returns when the current pass over all rings began, in ns of CLOCK_BOOTTIME, or UINT64_MAX if
- * there is none.
- */
+/* Returns when the current pass over all rings began, in ns of CLOCK_BOOTTIME, or UINT64_MAX if
+ * there is none. */
 uint64_t ring_poll_pass_start(const struct ring_poll *d);
-/*
- * Call it after a slice. Returns true if the current pass covers all rings and every ring is done:
- * all records from before *ret_boot_ns, when it began, have been encoded.
- */
+/* Call it after a slice. Returns true if the current pass covers all rings and every ring is done:
+ * all records from before *ret_boot_ns, when it began, have been encoded. */
 bool ring_poll_pass_is_done(const struct ring_poll *d, uint64_t *ret_boot_ns);

@@ -20,10 +20,8 @@ struct ring_stats {
 	double now_ts;
 };
 
-/*
- * Parses the text of a stats file; skips unknown lines. Returns 0, or -EINVAL if it contains none
- * of the counters.
- */
+/* Parses the text of a stats file; skips unknown lines. Returns 0, or -EINVAL if it contains none
+ * of the counters. */
 int ring_stats_parse(const char *text, struct ring_stats *ret);
 
 /* The counters of all rings, read at the same time. */

@@ -99,10 +99,8 @@ static bool module_is_loaded(const char *modules, const char *name)
 	return false;
 }
 
-/*
- * Appends the names, separated by commas, of modules that were loaded in that boot and are not
- * loaded now. modules: the text of /proc/modules.
- */
+/* Appends the names, separated by commas, of modules that were loaded in that boot and are not
+ * loaded now. modules: the text of /proc/modules. */
 static void append_missing_modules(const char *info, const char *modules, struct strbuf *ret)
 {
 	unsigned long long address;

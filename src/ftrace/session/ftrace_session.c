@@ -85,10 +85,8 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
 	return r;
 }
 
-/*
- * Moves the events that the kernel writes to the top level only to s->top. If the function graph
- * events stay, sets their tracer in the session's instance.
- */
+/* Moves the events that the kernel writes to the top level only to s->top. If the function graph
+ * events stay, sets their tracer in the session's instance. */
 static int split_events(struct ftrace_session *s, struct setup *setup)
 {
 	int r = top_level_move_events(&s->top, &s->events, setup);
@@ -210,10 +208,8 @@ static int set_up_session(struct ftrace_session *s, const struct ds_env *env, st
 	return r ? r : open_top_level(s, env, setup, writer);
 }
 
-/*
- * The kernel cannot remove the instance while files are open, nor dynamic events while they are
- * enabled.
- */
+/* The kernel cannot remove the instance while files are open, nor dynamic events while they are
+ * enabled. */
 static void remove_from_tracefs(struct ftrace_session *s)
 {
 	char count[STR_COUNT_SIZE];

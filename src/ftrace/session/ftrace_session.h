@@ -21,11 +21,9 @@
 
 #define SESSION_RINGS_MAX 4
 
-/*
- * The kernel objects and the record pipeline of one tracing session: its instance, the enabled
+/* The kernel objects and the record pipeline of one tracing session: its instance, the enabled
  * events, their table, the open rings, the page encoder. ftrace_source.c drives it from start to
- * stop.
- */
+ * stop. */
 struct ftrace_session {
 	struct ftrace_settings settings;
 	struct setup_errors errors;
@@ -45,10 +43,8 @@ struct ftrace_session {
 	struct ring_listener ring;
 	struct top_level top; /* records that come from the top level */
 	struct function_graph graph;
-	/*
-	 * Borrowed: all sources of records, that is, the ring above and those that setup steps
-	 * added. ftrace_source.c sets their ops and ctx.
-	 */
+	/* Borrowed: all sources of records, that is, the ring above and those that setup steps
+	 * added. ftrace_source.c sets their ops and ctx. */
 	struct ring_listener *listeners[SESSION_RINGS_MAX];
 	unsigned n_listeners;
 	uint32_t buffer_kb; /* KiB of a ring that was requested of the kernel */
@@ -57,22 +53,16 @@ struct ftrace_session {
 	struct ftrace_stats_extra extra; /* each part of the session updates its fields */
 };
 
-/*
- * Copies the config and takes memory for the rings from the share of the consumer's user; changes
- * nothing in tracefs. consumer_uid: see ds_consumer_uid. Returns 0 or -ENOMEM.
- */
+/* Copies the config and takes memory for the rings from the share of the consumer's user; changes
+ * nothing in tracefs. consumer_uid: see ds_consumer_uid. Returns 0 or -ENOMEM. */
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
 			uint32_t consumer_uid, const Pb__DataSourceConfig *config);
-/*
- * Makes the instance and enables the config's events in it; nothing is recorded yet. Reports
+/* Makes the instance and enables the config's events in it; nothing is recorded yet. Reports
  * failures to s->errors. Call it once, after ftrace_session_init; writer is borrowed for the
  * lifetime of the session. May run in a coroutine: if that is cancelled, tracefs is restored and a
- * fatal setup error says so.
- */
+ * fatal setup error says so. */
 void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 			   struct writer *writer);
-/*
- * Restores tracefs, in time slices if it runs in a coroutine. Call it after ftrace_session_init,
- * even after a failed one; a second call is a no-op. No bundle may be open.
- */
+/* Restores tracefs, in time slices if it runs in a coroutine. Call it after ftrace_session_init,
+ * even after a failed one; a second call is a no-op. No bundle may be open. */
 void ftrace_session_close(struct ftrace_session *s);

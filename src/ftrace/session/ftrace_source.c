@@ -71,10 +71,8 @@ struct ftrace_source {
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
 	unsigned n_flushes;
-	/*
-	 * A flush pass reads all rings to the end. Requests that arrive meanwhile belong to the
-	 * next pass.
-	 */
+	/* A flush pass reads all rings to the end. Requests that arrive meanwhile belong to the
+	 * next pass. */
 	bool in_flush_pass;
 	bool once_more;
 	bool is_last_pass;
@@ -134,12 +132,10 @@ static void start_refresh_timer(struct ftrace_source *ds)
 		event_timer_ms(ds->timer, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
-/*
- * Turns the copies of markers at the top level off while its tracing_on is 0, else on again. The
+/* Turns the copies of markers at the top level off while its tracing_on is 0, else on again. The
  * kernel copies a marker to one instance after the other. At the first instance that does not
  * record, it stops and the write to trace_marker fails with EBADF, although this session has the
- * marker. Errors are ignored: the session loses nothing.
- */
+ * marker. Errors are ignored: the session loses nothing. */
 static void update_top_markers(struct ftrace_source *ds)
 {
 	const struct setup *s = &ds->session.setup;
@@ -278,10 +274,8 @@ static void read_everything(struct ftrace_source *ds)
 
 /* ---- commands of the producer ---- */
 
-/*
- * If hold is true, leaves the records in the rings, unless another session reads them; else reads
- * them.
- */
+/* If hold is true, leaves the records in the rings, unless another session reads them; else reads
+ * them. */
 static void set_rings_hold(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
@@ -308,10 +302,8 @@ static void report_started(struct ftrace_source *ds)
 	ds_started(ds->handle);
 }
 
-/*
- * Starts reading, and passes the symbols to the encoders. Is called again if the symbols come
- * late.
- */
+/* Starts reading, and passes the symbols to the encoders. Is called again if the symbols come
+ * late. */
 static void begin_reading(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -418,10 +410,8 @@ static void read_remaining_data(struct ftrace_source *ds)
 	read_everything(ds);
 }
 
-/*
- * The symbols are loaded or took too long. If they are loaded now, the remaining records have
- * names.
- */
+/* The symbols are loaded or took too long. If they are loaded now, the remaining records have
+ * names. */
 static void on_symbols(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -433,10 +423,8 @@ static void on_symbols(void *ctx)
 		read_remaining_data(ds);
 }
 
-/*
- * Suspends reading until the symbols are loaded or the stop's time is over, unless a flush pass has
- * begun. Returns true if on_symbols() will be called.
- */
+/* Suspends reading until the symbols are loaded or the stop's time is over, unless a flush pass has
+ * begun. Returns true if on_symbols() will be called. */
 static bool wait_for_symbols(struct ftrace_source *ds)
 {
 	uint64_t now = clock_mono_ns();
@@ -549,10 +537,8 @@ static void ftrace_start(void *instance)
 		begin_recording(ds);
 }
 
-/*
- * Returns true if a flush leaves the records to the stop that follows, because the symbols for them
- * are not loaded.
- */
+/* Returns true if a flush leaves the records to the stop that follows, because the symbols for them
+ * are not loaded. */
 static bool flush_leaves_records_to_stop(const struct ftrace_source *ds)
 {
 	return ds->read_after_symbols ||

@@ -9,10 +9,8 @@
 #include "ftrace/ring/ring_stats.h"
 #include "wire/pb_enc.h"
 
-/*
- * The message FtraceStats: the kernel's counters of each ring, setup errors, and parse errors.
- * Fields that are zero or NULL are omitted from the packet.
- */
+/* The message FtraceStats: the kernel's counters of each ring, setup errors, and parse errors.
+ * Fields that are zero or NULL are omitted from the packet. */
 enum ftrace_stats_phase { FTRACE_STATS_START = 1, FTRACE_STATS_END = 2 };
 
 /* Facts of other parts of a session; each part sets its own. */

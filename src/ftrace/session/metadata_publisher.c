@@ -111,10 +111,8 @@ static void enable_events(const struct instance *i, struct event_table *table,
 	}
 }
 
-/*
- * Returns true if only some threads, CPUs or times are recorded, or if the owner of an attached
- * instance may have restricted them.
- */
+/* Returns true if only some threads, CPUs or times are recorded, or if the owner of an attached
+ * instance may have restricted them. */
 static bool tasks_are_filtered(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;

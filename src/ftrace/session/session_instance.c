@@ -170,11 +170,9 @@ static char *read_top_size(const char *root)
 	return size;
 }
 
-/*
- * Gives the rings of the top level the size that they would have without our instance. They are
+/* Gives the rings of the top level the size that they would have without our instance. They are
  * tiny until their first use. Kernels before 6.7 count them as used once the size of any instance
- * is set, and keep them tiny: the next user of the top level would lose nearly everything.
- */
+ * is set, and keep them tiny: the next user of the top level would lose nearly everything. */
 static void restore_top_size(const char *root, const char *before)
 {
 	_cleanup_(freep) char *after = read_top_size(root), *whole = NULL;
@@ -341,10 +339,8 @@ static int reset_ring(const struct setup *s, const struct ftrace_settings *setti
 	return 0;
 }
 
-/*
- * Allows only root to record in an existing instance: its rings, clock and events belong to
- * another tracer.
- */
+/* Allows only root to record in an existing instance: its rings, clock and events belong to
+ * another tracer. */
 static int check_consumer(const struct setup *s)
 {
 	if (s->for_root)

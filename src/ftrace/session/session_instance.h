@@ -10,11 +10,9 @@
 #include "ftrace/ring/ring.h"
 #include "ftrace/tracefs/instance.h"
 
-/*
- * Attaches to the instance that a config names: one of root/instances, or "hyp" and "hypervisor"
+/* Attaches to the instance that a config names: one of root/instances, or "hyp" and "hypervisor"
  * next to that directory. state: see struct override_target. Returns 0, -EINVAL (not a name that a
- * session may use), -ENOENT (the instance does not exist) or -errno; sets e on failure.
- */
+ * session may use), -ENOENT (the instance does not exist) or -errno; sets e on failure. */
 int session_instance_attach_named(struct instance *i, const char *root, const char *state,
 				  const char *name, struct err_text *e);
 
@@ -39,10 +37,8 @@ int session_instance_attach_named(struct instance *i, const char *root, const ch
 int session_instance_open(const struct setup *s, const struct ftrace_settings *settings,
 			  struct instance *ret, uint32_t *ret_buffer_kb);
 
-/*
- * Reports the first setting that this session could not set because of another session of the same
- * instance. Call it after all setup steps.
- */
+/* Reports the first setting that this session could not set because of another session of the same
+ * instance. Call it after all setup steps. */
 void session_instance_report_conflicts(const struct setup *s);
 
 /*
@@ -59,11 +55,9 @@ struct foreign_changes {
 	char **found; /* owned list of libtracefs: sentences about the changes, each once */
 };
 
-/*
- * Stores the settings. Call it when the events are switched on, and before the instance records.
+/* Stores the settings. Call it when the events are switched on, and before the instance records.
  * pauses: triggers of the session turn tracing_on off and on. Does nothing for an attached
- * instance, whose settings are its owner's.
- */
+ * instance, whose settings are its owner's. */
 void foreign_changes_begin(struct foreign_changes *f, const struct instance *i,
 			   const struct event_selection *events, bool pauses);
 /* Checks tracing_on and the rings, without waiting for locks of tracefs. now: their counters. */

@@ -184,10 +184,8 @@ static bool is_recreated(const struct ftrace_session *s, const struct event_name
 	return now && now->id != EVENT_NO_ID;
 }
 
-/*
- * Returns how many of the next removed events belong to the same group and have the same fate, as
- * those of a module do.
- */
+/* Returns how many of the next removed events belong to the same group and have the same fate, as
+ * those of a module do. */
 static size_t count_removed_together(const struct ftrace_session *s, const struct event_name *e,
 				     size_t n)
 {

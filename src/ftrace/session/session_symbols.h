@@ -43,10 +43,8 @@ bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(v
 bool session_symbols_are_pending(const struct session_symbols *s);
 /* Cancels the timer. done is called once more when the table is ready, or never. */
 void session_symbols_stop_waiting(struct session_symbols *s);
-/*
- * Passes the current table to the encoders of the listeners and to the stats. Reports why there is
- * no table.
- */
+/* Passes the current table to the encoders of the listeners and to the stats. Reports why there is
+ * no table. */
 void session_symbols_apply(const struct session_symbols *s, struct ring_listener *const *listeners,
 			   unsigned n, struct ftrace_stats_extra *more,
 			   struct setup_errors *errors);

@@ -18,9 +18,8 @@
 #include "ftrace/tracefs/override.h"
 #include "ftrace/tracefs/setting_file.h"
 
-/*
- * Returns the first line of a file, which the caller frees, or "". Returns NULL if out of memory.
- */
+/* Returns the first line of a file, which the caller frees, or "". Returns NULL if out of
+ * memory. */
 static char *read_first_line(const char *root, const char *file)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -201,10 +200,8 @@ static int top_level_prepare(const struct instance *instance, const struct event
 	return 0;
 }
 
-/*
- * Applies the options that restrict the tracer and markers, not only events. s->instance is the
- * top level.
- */
+/* Applies the options that restrict the tracer and markers, not only events. s->instance is the
+ * top level. */
 static int restrict_records(const struct event_selection *events, const struct setup *s)
 {
 	const char *mask = s->config->tracing_cpumask;
@@ -317,10 +314,8 @@ void top_level_start(const struct top_level *t)
 		instance_write(&t->instance, "tracing_on", "1");
 }
 
-/*
- * The last session sets tracing_on to 0 instead of releasing it: the release may restore a 1, while
- * the tracer is still set. top_level_close() restores both.
- */
+/* The last session sets tracing_on to 0 instead of releasing it: the release may restore a 1, while
+ * the tracer is still set. top_level_close() restores both. */
 void top_level_stop(const struct top_level *t)
 {
 	if (!instance_is_made(&t->instance))

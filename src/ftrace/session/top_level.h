@@ -28,10 +28,8 @@ struct top_level {
 	struct ring_listener ring; /* with that encoder */
 };
 
-/*
- * Moves the events that come from the top level out of the session's selection. Returns 0 or
- * -ENOMEM.
- */
+/* Moves the events that come from the top level out of the session's selection. Returns 0 or
+ * -ENOMEM. */
 int top_level_move_events(struct top_level *t, struct event_selection *events,
 			  const struct setup *s);
 
@@ -43,19 +41,15 @@ struct top_level_options {
 	struct function_graph *graph;
 };
 
-/*
- * Opens the top level if there are such events; nothing is recorded yet. Reports failures. Returns
- * 0, -ENOMEM or -ECANCELED.
- */
+/* Opens the top level if there are such events; nothing is recorded yet. Reports failures. Returns
+ * 0, -ENOMEM or -ECANCELED. */
 int top_level_open(struct top_level *t, const struct top_level_options *options);
 static inline bool top_level_is_open(const struct top_level *t)
 {
 	return t->ring.ring;
 }
-/*
- * Restores the top level. Returns -EBUSY if the tracer cannot be restored because another process
- * reads the rings. Zeroed is allowed.
- */
+/* Restores the top level. Returns -EBUSY if the tracer cannot be restored because another process
+ * reads the rings. Zeroed is allowed. */
 int top_level_close(struct top_level *t);
 
 void top_level_start(const struct top_level *t);

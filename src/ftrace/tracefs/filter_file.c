@@ -25,10 +25,8 @@ static int filter_path(char *path, size_t size, const char *group, const char *n
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/*
- * Returns the text after "parse_error: ", which is terminated in place at the end of its line, and
- * the caret's column in *ret_at. Returns NULL if the text has no reason.
- */
+/* Returns the text after "parse_error: ", which is terminated in place at the end of its line, and
+ * the caret's column in *ret_at. Returns NULL if the text has no reason. */
 static const char *find_reason(char *text, size_t *ret_at)
 {
 	static const char mark[] = "parse_error: ";
@@ -50,10 +48,8 @@ static const char *find_reason(char *text, size_t *ret_at)
 	return reason;
 }
 
-/*
- * Sets e to the reason why filter_file_write failed. left: the text of the file after the write,
- * which is modified; NULL if it cannot be read. Returns `error`.
- */
+/* Sets e to the reason why filter_file_write failed. left: the text of the file after the write,
+ * which is modified; NULL if it cannot be read. Returns `error`. */
 static int filter_file_explain(char *left, const char *filter, int error, struct err_text *e)
 {
 	size_t at;

@@ -331,9 +331,8 @@ int instance_stop(const struct instance *i)
 	return 0;
 }
 
-/*
- * Clears the rings. That changes nothing that could be restored, so the override is not involved.
- */
+/* Clears the rings. That changes nothing that could be restored, so the override is not
+ * involved. */
 int instance_clear(const struct instance *i)
 {
 	int fd;
@@ -351,11 +350,9 @@ char *instance_make_path(const struct instance *i, const char *file)
 	return tracefs_instance_get_file(i->tracefs, file);
 }
 
-/*
- * The open waits for locks of tracefs, for seconds while other tracers make and remove instances,
+/* The open waits for locks of tracefs, for seconds while other tracers make and remove instances,
  * so the event loop runs on. It does not with an override: there, other sessions must not change a
- * setting between this read and what the caller does with it.
- */
+ * setting between this read and what the caller does with it. */
 char *instance_read(const struct instance *i, const char *file)
 {
 	char *text;
@@ -419,12 +416,10 @@ static int save_ring_size_of_cpu(void *ctx, const char *name, unsigned char d_ty
 	return 0;
 }
 
-/*
- * Saves the sizes. They are restored in reverse order: first the size of sub-buffers, for which the
+/* Saves the sizes. They are restored in reverse order: first the size of sub-buffers, for which the
  * kernel reallocates the rings; then the common size of the rings; then the sizes of the CPUs that
  * differ from it. If the sizes differ ("X"), the size of the last CPU is taken as the common one:
- * absent CPUs have the highest numbers, and their size cannot be set alone.
- */
+ * absent CPUs have the highest numbers, and their size cannot be set alone. */
 void instance_save_sizes(const struct instance *i)
 {
 	_cleanup_(freep) char *size = instance_read(i, "buffer_size_kb");
@@ -468,9 +463,8 @@ static int update_largest_size(void *ctx, const char *name, unsigned char d_type
 	return 0;
 }
 
-/*
- * Returns the size of the largest ring: buffer_size_kb reads "X" if the CPUs have different sizes.
- */
+/* Returns the size of the largest ring: buffer_size_kb reads "X" if the CPUs have different
+ * sizes. */
 uint32_t instance_ring_kb(const struct instance *i)
 {
 	_cleanup_(freep) char *cpus = NULL;

@@ -38,36 +38,26 @@ struct instance {
 	bool stays;
 };
 
-/*
- * Makes the directory. session_id is unique within this process; if the name is taken (two sources
- * of one session), "-2" and so on is appended. Sets e on failure.
- */
+/* Makes the directory. session_id is unique within this process; if the name is taken (two sources
+ * of one session), "-2" and so on is appended. Sets e on failure. */
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e);
-/*
- * Makes the directory of a kept instance, or takes it over from a session that has ended. Sets
+/* Makes the directory of a kept instance, or takes it over from a session that has ended. Sets
  * *ret_is_old in the latter case: it records, and has the settings and records of that session.
- * Waits for a session that is ending; returns -EBUSY if it still lives after half a minute.
- */
+ * Waits for a session that is ending; returns -EBUSY if it still lives after half a minute. */
 int instance_make_kept(struct instance *i, const char *root, const char *name, bool *ret_is_old,
 		       struct err_text *e);
-/*
- * Returns a descriptor of the directory root/instances, locked against other processes that make
+/* Returns a descriptor of the directory root/instances, locked against other processes that make
  * instances or search for stale ones; close() unlocks it. Returns -EWOULDBLOCK if another process
- * has held the lock for half a second, or another -errno: the caller continues without the lock.
- */
+ * has held the lock for half a second, or another -errno: the caller continues without the lock. */
 int instances_lock(const char *root);
-/*
- * Returns true if a process, of any pid namespace, holds the lock of the instance: its session is
- * alive. Call it with instances_lock() held.
- */
+/* Returns true if a process, of any pid namespace, holds the lock of the instance: its session is
+ * alive. Call it with instances_lock() held. */
 bool instance_is_locked(const char *path);
 /* Attaches to an existing directory. Sets e on failure. Returns -ENOENT if it does not exist. */
 int instance_attach(struct instance *i, const struct override_target *target, struct err_text *e);
-/*
- * Removes an own instance, or restores an attached one, and frees i's memory. A zeroed instance is
+/* Removes an own instance, or restores an attached one, and frees i's memory. A zeroed instance is
  * allowed. Returns -EBUSY if the directory stays because another process has a file of it open; or,
- * for an attached instance, if its tracer cannot be reset (the next start resets it).
- */
+ * for an attached instance, if its tracer cannot be reset (the next start resets it). */
 int instance_remove(struct instance *i);
 static inline bool instance_is_made(const struct instance *i)
 {
@@ -77,38 +67,28 @@ static inline bool instance_is_own(const struct instance *i)
 {
 	return !i->override;
 }
-/*
- * Returns true if another session of this process records in the instance, that is, holds its
- * tracing_on.
- */
+/* Returns true if another session of this process records in the instance, that is, holds its
+ * tracing_on. */
 bool instance_has_other_sessions(const struct instance *i);
 /* Returns true if another session of this process holds the setting. */
 bool instance_is_held_by_others(const struct instance *i, const char *file);
-/*
- * Returns true if this session alone changed the setting and may change it again; always for an
- * own instance.
- */
+/* Returns true if this session alone changed the setting and may change it again; always for an
+ * own instance. */
 bool instance_has_changed(const struct instance *i, const char *file);
-/*
- * Returns the first file that this session could not set because of another session; NULL if there
- * is none.
- */
+/* Returns the first file that this session could not set because of another session; NULL if there
+ * is none. */
 const char *instance_refused_file(const struct instance *i);
 
 /* Replaces the content of the file. Adds a command to a `trigger` file. */
 int instance_write(const struct instance *i, const char *file, const char *text);
 /* Adds to a list that instance_write() has begun. */
 int instance_append(const struct instance *i, const char *file, const char *text);
-/*
- * For an attached instance: holds the settings that other sessions hold, and tracing_on with its
+/* For an attached instance: holds the settings that other sessions hold, and tracing_on with its
  * current value. So no other session changes them until this session ends, and other sessions find
- * the instance in use (instance_has_other_sessions).
- */
+ * the instance in use (instance_has_other_sessions). */
 int instance_keep_ring(const struct instance *i);
-/*
- * Stops the recording. An attached instance keeps recording if it did before, or for other
- * sessions.
- */
+/* Stops the recording. An attached instance keeps recording if it did before, or for other
+ * sessions. */
 int instance_stop(const struct instance *i);
 /* Drops the content of the rings. */
 int instance_clear(const struct instance *i);
@@ -116,51 +96,37 @@ int instance_clear(const struct instance *i);
 char *instance_make_path(const struct instance *i, const char *file);
 /* Returns the whole file, NUL-terminated, which the caller frees, or NULL if it cannot be read. */
 char *instance_read(const struct instance *i, const char *file);
-/*
- * For an attached instance, before its rings are resized: saves all sizes, in an order in which
- * they can be restored.
- */
+/* For an attached instance, before its rings are resized: saves all sizes, in an order in which
+ * they can be restored. */
 void instance_save_sizes(const struct instance *i);
-/*
- * Returns the KiB of the largest ring as allocated: at least the size asked for, plus the reader's
- * sub-buffer; 0 if it cannot be read.
- */
+/* Returns the KiB of the largest ring as allocated: at least the size asked for, plus the reader's
+ * sub-buffer; 0 if it cannot be read. */
 uint32_t instance_ring_kb(const struct instance *i);
 /* Returns the KiB of a sub-buffer; of a page if the kernel has no other size (before 6.8). */
 uint32_t instance_subbuf_kb(const struct instance *i);
-/*
- * Returns a descriptor, which the caller closes, or -errno. Before an attached instance's file is
- * opened for writing, its value is saved to be restored.
- */
+/* Returns a descriptor, which the caller closes, or -errno. Before an attached instance's file is
+ * opened for writing, its value is saved to be restored. */
 int instance_open(const struct instance *i, const char *file, int flags);
 
-/*
- * Sets the best available clock: boot, global, local; first mono_raw if the caller wants it.
- * Returns the clock that the instance then has: its old one if another session holds the clock.
- */
+/* Sets the best available clock: boot, global, local; first mono_raw if the caller wants it.
+ * Returns the clock that the instance then has: its old one if another session holds the clock. */
 enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw);
 enum ftrace_clock instance_clock(const struct instance *i);
 
 int instance_enable_event(const struct instance *i, const char *group, const char *name);
-/*
- * Makes the kernel copy writes to the top level's trace_marker (ftrace/print) into this instance,
+/* Makes the kernel copy writes to the top level's trace_marker (ftrace/print) into this instance,
  * until instance_stop. Call it when the instance records: otherwise the kernel fails each write to
  * trace_marker with EBADF, and no instance gets it. Returns -EOPNOTSUPP if the kernel lacks the
- * option. Does nothing for an attached instance, which has a trace_marker of its own.
- */
+ * option. Does nothing for an attached instance, which has a trace_marker of its own. */
 int instance_copy_markers(struct instance *i);
 bool instance_can_copy_markers(const struct instance *i);
-/*
- * Returns true if records of trace_printk() go to this instance. They go to one place: the top
- * level, unless the option trace_printk_dest of another instance is set.
- */
+/* Returns true if records of trace_printk() go to this instance. They go to one place: the top
+ * level, unless the option trace_printk_dest of another instance is set. */
 bool instance_has_printk(const struct instance *i);
 /* Returns true if the instance can have the tracer. */
 bool instance_has_tracer(const struct instance *i, const char *tracer);
 
-/*
- * Removes the instances under root that a killed process left behind: those whose process has
+/* Removes the instances under root that a killed process left behind: those whose process has
  * ended, and those with our own pid (call it before the first instance_make). Returns the number
- * of instances removed, or -errno. Attached instances are restored by undo_logs_roll_back.
- */
+ * of instances removed, or -errno. Attached instances are restored by undo_logs_roll_back. */
 int instance_remove_stale(const char *root);

@@ -148,10 +148,8 @@ static struct setting_change *override_find(const struct override *l, const char
 	return NULL;
 }
 
-/*
- * Returns the latest change that this session holds, or NULL. file NULL: of any file. prefix: only
- * a change whose text begins with it.
- */
+/* Returns the latest change that this session holds, or NULL. file NULL: of any file. prefix: only
+ * a change whose text begins with it. */
 static struct setting_change *find_latest_own_change(const struct override *l, const char *file,
 						     const char *prefix)
 {
@@ -273,10 +271,8 @@ static int write_and_log(struct override *l, struct setting_change *c, const cha
 
 	if (r)
 		return r;
-	/*
-	 * Growing rings takes the kernel long, so the event loop runs on. It waits for a first
-	 * write: no other session may hold a setting that is not set yet.
-	 */
+	/* Growing rings takes the kernel long, so the event loop runs on. It waits for a first
+	 * write: no other session may hold a setting that is not set yet. */
 	if (!first)
 		coroutine_block_begin();
 	r = setting_write(path, text);

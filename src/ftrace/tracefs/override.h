@@ -35,10 +35,8 @@ struct override_target {
 
 /* Sets e on failure. */
 int override_new(const struct override_target *target, struct override **ret, struct err_text *e);
-/*
- * Releases all settings of this session and restores those that no other session holds. Returns 0
- * or the first -errno. After -EBUSY or -ENOMEM the undo log stays for the next process.
- */
+/* Releases all settings of this session and restores those that no other session holds. Returns 0
+ * or the first -errno. After -EBUSY or -ENOMEM the undo log stays for the next process. */
 int override_restore(struct override *l);
 /* Restores the settings and frees l. NULL is allowed. Returns NULL. */
 struct override *override_free(struct override *l);
@@ -50,17 +48,13 @@ bool override_has_changed(const struct override *l, const char *file);
 /* Returns the file of the first conflict of this session; NULL if there was none. */
 const char *override_refused_file(const struct override *l);
 
-/*
- * Sets a value. Replaces a whole list. In a trigger file, adds a command; "!traceon" removes the
- * commands of this session that begin with "traceon".
- */
+/* Sets a value. Replaces a whole list. In a trigger file, adds a command; "!traceon" removes the
+ * commands of this session that begin with "traceon". */
 int override_write(struct override *l, const char *file, const char *text);
 /* Adds to a list that this session has started with override_write. */
 int override_append(struct override *l, const char *file, const char *text);
-/*
- * Saves the value before the caller writes the file itself. was: the value to restore; NULL: the
- * current one.
- */
+/* Saves the value before the caller writes the file itself. was: the value to restore; NULL: the
+ * current one. */
 int override_save(struct override *l, const char *file, const char *was);
 /* Makes this session a holder of all settings that other sessions hold, except events. */
 void override_join(struct override *l);

@@ -20,11 +20,9 @@ enum setting_kind {
 
 enum setting_kind setting_find_kind(const char *file);
 
-/*
- * read: what a read of the file returned. Returns the text whose write restores that value; the
+/* read: what a read of the file returned. Returns the text whose write restores that value; the
  * caller frees it. Returns NULL if no text does (sizes that differ between CPUs read "X") or out
- * of memory.
- */
+ * of memory. */
 char *setting_text_to_write(const char *file, const char *read);
 
 /* Returns true if read is what the file returns after a write of text. */

@@ -80,10 +80,8 @@ static int restore_setting(const struct setting_change *c, const char *dir)
 	if (now && c->new_value && kind != SETTING_LIST &&
 	    !setting_equal(c->file, now, c->new_value))
 		return 0;
-	/*
-	 * A value without a write form ("X") is a summary of other settings, which are restored
-	 * themselves.
-	 */
+	/* A value without a write form ("X") is a summary of other settings, which are restored
+	 * themselves. */
 	return text ? setting_write(path, text) : 0;
 }
 

@@ -46,17 +46,13 @@ struct undo_log {
 
 #define UNDO_LOG_MAX (16 << 20) /* bytes of a log that are read */
 
-/*
- * Opens the log of a tracefs directory ("" is the top level). First rolls back the changes of a
+/* Opens the log of a tracefs directory ("" is the top level). First rolls back the changes of a
  * killed process. root: of tracefs. state: directory of the logs; NULL: nothing is logged on disk.
- * Returns 0, -EBUSY if another process uses the directory, or -errno; sets e on failure.
- */
+ * Returns 0, -EBUSY if another process uses the directory, or -errno; sets e on failure. */
 int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *subdir,
 		  struct err_text *e);
-/*
- * Undoes all changes and frees the log. Deletes the file, or keeps it with the changes whose undo
- * failed with -EBUSY or -ENOMEM, for the next process.
- */
+/* Undoes all changes and frees the log. Deletes the file, or keeps it with the changes whose undo
+ * failed with -EBUSY or -ENOMEM, for the next process. */
 void undo_log_close(struct undo_log *l);
 
 /* Adds a change in memory. The caller may set its text and holders. Returns 0 or -ENOMEM. */
@@ -66,12 +62,10 @@ int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 int undo_log_write_old_value(struct undo_log *l, struct setting_change *c);
 /* Logs c->new_value; does nothing if it is NULL. Returns 0 or -errno. */
 int undo_log_write_new_value(struct undo_log *l, const struct setting_change *c);
-/*
- * Restores the old value of a logged change, unless another process has changed the setting since.
+/* Restores the old value of a logged change, unless another process has changed the setting since.
  * Removes and frees c; it stays on disk until undo_log_rewrite or undo_log_close. Returns 0, also
  * if the file no longer exists or the kernel refuses the old value, which is logged then. -EBUSY
- * and -ENOMEM: c stays in the log, so that it can be undone later.
- */
+ * and -ENOMEM: c stays in the log, so that it can be undone later. */
 int undo_log_undo(struct undo_log *l, struct setting_change *c);
 /* Replaces the content of the file by the logged changes. Returns 0 or -errno. */
 int undo_log_rewrite(struct undo_log *l);

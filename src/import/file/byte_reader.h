@@ -6,11 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/*
- * Reads little-endian numbers and strings one after another from a part of a file. A read beyond
+/* Reads little-endian numbers and strings one after another from a part of a file. A read beyond
  * the end returns 0 or NULL and sets `failed`, which stays set. The file is mapped, and another
- * process may change it: each byte is read once, into a variable of the caller.
- */
+ * process may change it: each byte is read once, into a variable of the caller. */
 struct byte_reader {
 	const uint8_t *at, *end;
 	bool failed;

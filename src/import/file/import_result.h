@@ -4,10 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * What an import found: the child process fills it and sends it to the verb. Texts come from the
- * file, and contain only printable ASCII.
- */
+/* What an import found: the child process fills it and sends it to the verb. Texts come from the
+ * file, and contain only printable ASCII. */
 #define IMPORT_NOTES 16
 
 struct import_result {

@@ -5,10 +5,8 @@
 
 #include "wire/pb_enc.h"
 
-/*
- * Writes the packets of a trace to a descriptor, in large pieces. After an error nothing more is
- * written, and `error` stays set. For one thread.
- */
+/* Writes the packets of a trace to a descriptor, in large pieces. After an error nothing more is
+ * written, and `error` stays set. For one thread. */
 struct trace_output {
 	int fd; /* borrowed */
 	int error; /* 0 or -errno */

@@ -37,10 +37,8 @@ struct tracing_data {
 /* Zeroed memory is empty. */
 void tracing_data_deinit(struct tracing_data *d);
 
-/*
- * Each reads its part, and replaces what was read before. Return 0; -EBADMSG if the part is
- * malformed; or -ENOMEM.
- */
+/* Each reads its part, and replaces what was read before. Return 0; -EBADMSG if the part is
+ * malformed; or -ENOMEM. */
 int tracing_data_read_header(struct tracing_data *d, struct byte_reader *r);
 int tracing_data_read_ftrace_formats(struct tracing_data *d, struct byte_reader *r);
 int tracing_data_read_formats(struct tracing_data *d, struct byte_reader *r);
@@ -59,11 +57,9 @@ struct tracing_head {
 /* Returns 0, or -EBADMSG. */
 int tracing_head_read(struct byte_reader *r, struct tracing_head *ret);
 
-/*
- * Compiles the events into table, which is empty. symbols is set from kallsyms; it has no
+/* Compiles the events into table, which is empty. symbols is set from kallsyms; it has no
  * functions if the file has none. Adds notes about events that cannot be decoded. Returns 0 or
- * -ENOMEM; the caller frees table and symbols in both cases.
- */
+ * -ENOMEM; the caller frees table and symbols in both cases. */
 int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 			 struct symbol_table *symbols, struct import_result *result);
 

@@ -7,11 +7,9 @@
 
 #include "symbols/symbol_table.h"
 
-/*
- * Names of the recorded kernel's functions. A perf.data has addresses without names, and the
+/* Names of the recorded kernel's functions. A perf.data has addresses without names, and the
  * address of one symbol. A kallsyms of the same kernel, of this boot or another one, has the names:
- * the symbol's addresses in both show how far the kernel was moved.
- */
+ * the symbol's addresses in both show how far the kernel was moved. */
 #define KERNEL_BUILD_ID_MAX 20
 
 /* Where names may come from. All is borrowed. */
@@ -39,10 +37,8 @@ struct kernel_names {
 	bool is_usable;
 };
 
-/*
- * Sets is_usable if the source is of this kernel: by the user's word; by the build id; or, where
- * the recording has none, by the release and the address of the symbol. Returns 0 or -ENOMEM.
- */
+/* Sets is_usable if the source is of this kernel: by the user's word; by the build id; or, where
+ * the recording has none, by the release and the address of the symbol. Returns 0 or -ENOMEM. */
 int kernel_names_init(struct kernel_names *k, const struct kernel_names_source *source,
 		      const struct recorded_kernel *kernel);
 void kernel_names_deinit(struct kernel_names *k);

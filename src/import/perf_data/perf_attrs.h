@@ -6,10 +6,8 @@
 
 #include "import/file/byte_reader.h"
 
-/*
- * The events of a perf.data, and the fields of its records that depend on them
- * (perf_event_open(2): sample_type, read_format).
- */
+/* The events of a perf.data, and the fields of its records that depend on them
+ * (perf_event_open(2): sample_type, read_format). */
 #define PERF_ATTRS_MAX 1024
 #define PERF_IDS_MAX (1u << 20) /* of all events together */
 

@@ -8,10 +8,8 @@
 #include "import/formats/tracing_data.h"
 #include "import/perf_data/perf_attrs.h"
 
-/*
- * What the header features of a perf.data say (tools/perf/Documentation/perf.data-file-format.txt
- * of the kernel's sources): sections of a file, or records of a stream.
- */
+/* What the header features of a perf.data say (tools/perf/Documentation/perf.data-file-format.txt
+ * of the kernel's sources): sections of a file, or records of a stream. */
 enum perf_feature {
 	PERF_FEATURE_TRACING_DATA = 1,
 	PERF_FEATURE_BUILD_ID = 2,

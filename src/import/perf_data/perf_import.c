@@ -487,9 +487,8 @@ static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 	return r;
 }
 
-/*
- * Reads the features, which follow the data: first where each of them is, in the order of the bits.
- */
+/* Reads the features, which follow the data: first where each of them is, in the order of the
+ * bits. */
 static int read_features(struct perf_importer *im, const uint8_t *data, size_t len, uint64_t after,
 			 const uint64_t bits[static PERF_FEATURES / 64])
 {

@@ -211,11 +211,9 @@ static void put_switch(struct sample_packets *p, const struct perf_record_end *e
 	p->n_switches++;
 }
 
-/*
- * Each switch has two records: one when the old task stops (OUT), with the new task, and one when
+/* Each switch has two records: one when the old task stops (OUT), with the new task, and one when
  * the new task begins. The first is enough, except that a task that ends has no number any more
- * then: it is the one that began last on this CPU.
- */
+ * then: it is the one that began last on this CPU. */
 static int handle_switch(struct sample_packets *p, uint16_t misc, const uint8_t *record, size_t len,
 			 struct byte_reader *r)
 {
@@ -361,11 +359,9 @@ static int add_user_frame(struct sample_packets *p, uint32_t pid, uint64_t addre
 		 : stacks_add_unknown_frame(&p->stacks);
 }
 
-/*
- * Resolves the addresses, the innermost first, in sections of the kernel and the program. A
+/* Resolves the addresses, the innermost first, in sections of the kernel and the program. A
  * caller's address is that behind the call, so one less is in the call. Returns the stack's number
- * + 1; 0: there is none; or -ENOMEM.
- */
+ * + 1; 0: there is none; or -ENOMEM. */
 static int add_stack(struct sample_packets *p, const struct perf_sample *s, unsigned mode)
 {
 	uint32_t frames[SAMPLE_FRAMES_MAX], n = 0, turned;

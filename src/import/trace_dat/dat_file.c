@@ -83,10 +83,9 @@ static struct dat_buffer *find_or_add_buffer(struct dat_file *f, const char *nam
 	return b;
 }
 
-/*
- * Reads the counters of one CPU, with the CPU in the first line. "Buffer: NAME" begins those of
- * another buffer; the buffers themselves may be in later options, so the name creates the buffer.
- */
+/* Reads the counters of one CPU, with the CPU in the first line. "Buffer: NAME" begins those of
+ * another buffer; the buffers themselves may be in later options, so the name creates the
+ * buffer. */
 static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 {
 	static const char buffer_head[] = "\nBuffer: ", cpu_head[] = "CPU: ";

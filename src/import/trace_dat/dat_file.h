@@ -62,10 +62,8 @@ struct dat_file {
 	size_t n_buffers, buffers_cap;
 };
 
-/*
- * Reads all but the pages. Notes what is not imported. Returns 0, or an error that is in result.
- * The caller calls dat_file_deinit in both cases.
- */
+/* Reads all but the pages. Notes what is not imported. Returns 0, or an error that is in result.
+ * The caller calls dat_file_deinit in both cases. */
 int dat_file_read(const uint8_t *data, size_t len, struct dat_file *ret,
 		  struct import_result *result);
 void dat_file_deinit(struct dat_file *f);

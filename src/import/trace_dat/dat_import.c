@@ -175,11 +175,9 @@ static int encode_streams(struct dat_importer *im, struct page_encoder *t,
 
 /* ---- buffers ---- */
 
-/*
- * Returns a moment on both clocks, by which trace readers relate the clocks GLOBAL and LOCAL to
+/* Returns a moment on both clocks, by which trace readers relate the clocks GLOBAL and LOCAL to
  * boot time. The file has none, so the times stay as they are: boot time is set equal to the
- * recorded clock.
- */
+ * recorded clock. */
 static struct clock_sync make_clock_sync(const struct dat_file *f, const char *clock,
 					 uint64_t first)
 {

@@ -92,11 +92,9 @@ static inline struct thread *thread_enter(void)
 	}
 }
 
-/*
- * Calls fn for every thread while it is outside, in any order. Waits for threads that are inside,
+/* Calls fn for every thread while it is outside, in any order. Waits for threads that are inside,
  * at most timeout_ms, and then skips them; negative: no limit. fn must not enter or claim. The
- * caller must not be inside.
- */
+ * caller must not be inside. */
 void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms);
 
 /* Like threads_claim() without a limit, but all threads stay outside until `last` has returned. */

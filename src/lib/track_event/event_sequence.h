@@ -9,11 +9,9 @@
 
 #include "lib/track_event/event_config.h"
 
-/*
- * The interning ids of one sequence and one field of InternedData. Maps the process-wide number of
+/* The interning ids of one sequence and one field of InternedData. Maps the process-wide number of
  * a text (string_ids.h) to its id in this sequence: 1, 2, ... in the order of first use. So a
- * sequence with few texts has short ids.
- */
+ * sequence with few texts has short ids. */
 struct intern_map {
 	uint16_t *iids; /* owned; by number; 0: not defined in this sequence */
 	uint32_t size;
@@ -30,8 +28,10 @@ static inline uint32_t intern_map_find(const struct intern_map *m, uint32_t id)
  * memory, if no interning id is left, or if id is 0; the text is then written in full. */
 uint32_t intern_map_add(struct intern_map *m, uint32_t id);
 
-/* The tracks that a sequence has described since its last reset, and the last values of its
- * incremental counters. */
+/*
+ * The tracks that a sequence has described since its last reset, and the last values of its
+ * incremental counters.
+ */
 
 #define TRACK_SET_MAX 4096u /* tracks; before it is full, the sequence is reset */
 

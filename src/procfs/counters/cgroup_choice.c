@@ -84,9 +84,8 @@ static int cgroup_choice_init_roots(struct cgroup_choice *ch, const Pb__CgroupSt
 	return r;
 }
 
-/*
- * Returns true if name is a file in the directory of a control group and leads to no other place.
- */
+/* Returns true if name is a file in the directory of a control group and leads to no other
+ * place. */
 static bool cgroup_choice_is_file_name(const char *name)
 {
 	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;

@@ -23,15 +23,11 @@ struct cgroup_choice {
 int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c);
 void cgroup_choice_deinit(struct cgroup_choice *ch);
 
-/*
- * Returns true if path is the root of a recorded subtree. path: "system.slice/x.service", "" for
- * the root.
- */
+/* Returns true if path is the root of a recorded subtree. path: "system.slice/x.service", "" for
+ * the root. */
 bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path);
 
-/*
- * Returns true if a counter is selected, and sets its unit and whether it is monotonic. shown:
- * "memory.stat anon", "memory.current".
- */
+/* Returns true if a counter is selected, and sets its unit and whether it is monotonic. shown:
+ * "memory.stat anon", "memory.current". */
 bool cgroup_choice_select_counter(const struct cgroup_choice *ch, const char *shown,
 				  struct track_spec *ret_spec);

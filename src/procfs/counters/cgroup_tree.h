@@ -74,15 +74,11 @@ int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 		     struct polled_source *poll, const char *path);
 void cgroup_tree_deinit(struct cgroup_tree *t);
 
-/*
- * Lists the children of g: adds new ones and moves removed ones to lost. No-op if no descendant of
- * g may be recorded.
- */
+/* Lists the children of g: adds new ones and moves removed ones to lost. No-op if no descendant of
+ * g may be recorded. */
 void cgroup_tree_list_children(struct cgroup_tree *t, struct cgroup *g);
-/*
- * Frees removed groups, in pieces. Returns true while there are more; call it again before anything
- * else.
- */
+/* Frees removed groups, in pieces. Returns true while there are more; call it again before anything
+ * else. */
 #define CGROUP_DROP_PIECE 16
 bool cgroup_tree_free_lost(struct cgroup_tree *t);
 /* Returns the next group after g, parents before children; NULL after the last. */

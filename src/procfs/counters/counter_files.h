@@ -23,12 +23,10 @@ struct counter_file {
 	uint32_t retry; /* the pass in which a missing file is opened again */
 };
 
-/*
- * Reads the file at path, relative to the directory at, into p->text, up to its last newline; valid
+/* Reads the file at path, relative to the directory at, into p->text, up to its last newline; valid
  * until the next read. whole: the kernel returns the text in one read. Returns 0; -EBADMSG with the
  * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist or its
- * feature is off, also in the next passes, which do not look again; -errno.
- */
+ * feature is off, also in the next passes, which do not look again; -errno. */
 int counter_file_read(struct counter_file *f, struct polled_source *p, int at, const char *path,
 		      bool whole, struct span *ret_text);
 void counter_file_close(struct counter_file *f, struct polled_source *p);
@@ -66,10 +64,8 @@ struct counter_keys {
 	size_t next; /* index after the key that was found last */
 };
 
-/*
- * Handles of the tracks of one file, by the index of the key; TRACK_ROOT: no track yet.
- * Zero-initialise.
- */
+/* Handles of the tracks of one file, by the index of the key; TRACK_ROOT: no track yet.
+ * Zero-initialise. */
 struct counter_tracks {
 	uint32_t *all; /* owned */
 	size_t n, cap;
@@ -78,9 +74,7 @@ struct counter_tracks {
 void counter_keys_deinit(struct counter_keys *k);
 void counter_tracks_deinit(struct counter_tracks *x);
 
-/*
- * Returns the track of that name in a file whose tracks are below group; creates it for a new name.
- * Returns TRACK_VOID if it is not selected or not available.
- */
+/* Returns the track of that name in a file whose tracks are below group; creates it for a new name.
+ * Returns TRACK_VOID if it is not selected or not available. */
 uint32_t counter_keys_get_track(struct counter_keys *k, struct counter_tracks *x, struct tracks *t,
 				uint32_t group, struct span name);

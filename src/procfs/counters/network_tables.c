@@ -85,9 +85,8 @@ static struct network_link *link_add(struct network_links *l, const char *name)
 
 static bool link_is_selected(const struct network_links *l, const char *name)
 {
-	/*
-	 * A truncated exclude list selects nothing: a missing entry must not widen the selection.
-	 */
+	/* A truncated exclude list selects nothing: a missing entry must not widen the
+	 * selection. */
 	return (!counter_patterns_are_given(&l->only) || counter_patterns_match(&l->only, name)) &&
 	       !l->except.left_out && !counter_patterns_match(&l->except, name);
 }

@@ -37,11 +37,9 @@ struct network_links {
 void network_links_init(struct network_links *l, struct polled_source *poll, uint32_t group);
 void network_links_deinit(struct network_links *l);
 
-/*
- * Each pass calls begin, which parses the heading and cuts it off the text; then line for each
+/* Each pass calls begin, which parses the heading and cuts it off the text; then line for each
  * line; then, if the text was complete, end, which removes the interfaces that were not listed.
- * begin and line return 0 or -EBADMSG.
- */
+ * begin and line return 0 or -EBADMSG. */
 int network_links_begin(struct network_links *l, struct span *text);
 int network_links_parse_line(struct network_links *l, struct span line);
 void network_links_end(struct network_links *l);

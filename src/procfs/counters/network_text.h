@@ -17,24 +17,18 @@ struct network_columns {
 	unsigned n;
 };
 
-/*
- * Parses the heading of /proc/net/dev (two lines) and cuts it off the text:
- * " face |bytes packets ...|bytes packets ..."
- */
+/* Parses the heading of /proc/net/dev (two lines) and cuts it off the text:
+ * " face |bytes packets ...|bytes packets ..." */
 int network_columns_parse(struct span *text, struct network_columns *ret);
-/*
- * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): network_dev_cut_name() cuts
+/* Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): network_dev_cut_name() cuts
  * off the name, network_dev_parse() calls fn for each number with its column. Names have no colon
- * and no blank, but may have any other byte.
- */
+ * and no blank, but may have any other byte. */
 int network_dev_cut_name(struct span *line, struct span *ret_name);
 int network_dev_parse(struct span line, const struct network_columns *columns, counter_number_fn fn,
 		      void *ctx);
 
-/*
- * A pair of lines of /proc/net/snmp or netstat: the first has the names, the second the numbers.
- * protocol is, for example, "Tcp".
- */
+/* A pair of lines of /proc/net/snmp or netstat: the first has the names, the second the numbers.
+ * protocol is, for example, "Tcp". */
 struct network_pair {
 	struct span protocol;
 	struct span names;

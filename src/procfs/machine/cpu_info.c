@@ -135,10 +135,8 @@ static struct span find_common_model(struct span text)
 	return (struct span){0};
 }
 
-/*
- * Reads a file of a processor. Returns false if it does not exist, or on an error, which is
- * counted.
- */
+/* Reads a file of a processor. Returns false if it does not exist, or on an error, which is
+ * counted. */
 static bool read_processor_file(struct cpu_info *info, const char *dir, const char *file,
 				struct strbuf *text)
 {
@@ -197,10 +195,8 @@ static int compare_frequencies(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * Writes the frequencies (kHz) in ascending order without duplicates. Drivers that accept any
- * frequency of a range have no list.
- */
+/* Writes the frequencies (kHz) in ascending order without duplicates. Drivers that accept any
+ * frequency of a range have no list. */
 static void put_frequencies(struct cpu_info *info, struct pb_enc *e, const char *dir)
 {
 	struct khz_list list = {0};
@@ -234,10 +230,8 @@ static void put_capacity(struct cpu_info *info, struct pb_enc *e, const char *di
 		pb_enc_u64(e, PB_CPU_INFO_CPU_CAPACITY, v);
 }
 
-/*
- * Writes the identifier if all its keys were read: an incomplete one may equal that of another
- * core.
- */
+/* Writes the identifier if all its keys were read: an incomplete one may equal that of another
+ * core. */
 static void put_arm_identifier(struct pb_enc *e, const struct cpu *c)
 {
 	if (c->has_arm != (1u << ARM_KEYS) - 1)
@@ -260,10 +254,8 @@ static void put_x86_identifier(struct pb_enc *e, const struct cpu *c)
 	pb_enc_close(e);
 }
 
-/*
- * Skips words that equal those of the previous processor: with hundreds of processors they are most
- * of the message.
- */
+/* Skips words that equal those of the previous processor: with hundreds of processors they are most
+ * of the message. */
 static void put_changed_feature_words(struct cpu_info *info, struct pb_enc *e, struct span words)
 {
 	if (words.len == 0 ||

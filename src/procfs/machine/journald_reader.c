@@ -225,10 +225,8 @@ int journald_reader_fd(const struct journald_reader *r)
 	return r->journal ? r->lib->get_fd(r->journal) : -EBADF;
 }
 
-/*
- * Opens the journal again and reads it from its first entry; journald_reader_next() skips entries
- * from before the start.
- */
+/* Opens the journal again and reads it from its first entry; journald_reader_next() skips entries
+ * from before the start. */
 static int reopen_journal(struct journald_reader *r)
 {
 	int res;

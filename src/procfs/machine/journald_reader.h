@@ -40,10 +40,8 @@ struct journald_library {
 	int (*enumerate_data)(struct sd_journal *j, const void **data, size_t *len);
 };
 
-/*
- * file: JOURNALD_LIBRARY, another one in tests. Returns 0; -ENOENT if it cannot be opened, -ENOSYS
- * if a function is missing. why: the message of the loader, or the name of the function.
- */
+/* file: JOURNALD_LIBRARY, another one in tests. Returns 0; -ENOENT if it cannot be opened, -ENOSYS
+ * if a function is missing. why: the message of the loader, or the name of the function. */
 int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why);
 void journald_library_close(struct journald_library *l);
 
@@ -59,10 +57,8 @@ struct pb_enc;
 /* Longer values are truncated. */
 #define JOURNALD_VALUE_MAX (64u << 10)
 
-/*
- * The fields written so far; zero-initialise it for each entry. If a field of the message gets
- * several values, the first counts.
- */
+/* The fields written so far; zero-initialise it for each entry. If a field of the message gets
+ * several values, the first counts. */
 struct journald_entry {
 	uint32_t has; /* bits by field number of SystemdJournaldEvent */
 };
@@ -107,10 +103,8 @@ int journald_reader_open(struct journald_reader *r, struct journald_library *lib
 			 const struct journald_filter *filter, uint64_t begin_us);
 void journald_reader_close(struct journald_reader *r);
 
-/*
- * Returns the descriptor that is readable after a change, or -EBADF if no journal is open. It is
- * another one after each refresh that returns 1.
- */
+/* Returns the descriptor that is readable after a change, or -EBADF if no journal is open. It is
+ * another one after each refresh that returns 1. */
 int journald_reader_fd(const struct journald_reader *r);
 /* Checks the files of the journal. Returns 1 if the journal was opened again, 0, or -errno. A
  * journal without files is opened again when one of its directories has changed, and once a
@@ -124,15 +118,11 @@ enum journald_read {
 	JOURNALD_BAD, /* an entry without a valid time */
 };
 
-/*
- * Advances to the next entry. Returns enum journald_read, or -errno if the journal cannot be read
- * now.
- */
+/* Advances to the next entry. Returns enum journald_read, or -errno if the journal cannot be read
+ * now. */
 int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us);
-/*
- * Writes the fields of the current entry into a SystemdJournaldEvent, and passes each to on_field
+/* Writes the fields of the current entry into a SystemdJournaldEvent, and passes each to on_field
  * (may be NULL), with its untrusted bytes "NAME=value" borrowed during the call. Returns 0, or
- * -errno if some are missing.
- */
+ * -errno if some are missing. */
 int journald_reader_encode(struct journald_reader *r, struct pb_enc *e,
 			   void (*on_field)(void *ctx, const void *data, size_t len), void *ctx);

@@ -27,10 +27,8 @@
 
 /* Limit of entries recorded in a second. */
 #define LINES_PER_S 10000
-/*
- * The journal is also checked with this period, in case its descriptor does not report a change, or
- * there is no journal yet.
- */
+/* The journal is also checked with this period, in case its descriptor does not report a change, or
+ * there is no journal yet. */
 #define LOOK_MS 1000
 
 struct journald_source {

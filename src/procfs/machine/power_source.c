@@ -94,10 +94,8 @@ static int power_source_read_number(const char *dir, const char *file, struct st
 		       : -EBADMSG;
 }
 
-/*
- * Reads a value. dir: directory of the supply. text: a reusable buffer. Returns 0, -ENOENT if the
- * supply lacks the value, -EBADMSG if the text is not a number, or the error of the driver.
- */
+/* Reads a value. dir: directory of the supply. text: a reusable buffer. Returns 0, -ENOENT if the
+ * supply lacks the value, -EBADMSG if the text is not a number, or the error of the driver. */
 static int power_supply_read(const char *dir, enum power_value which, struct strbuf *text,
 			     struct power_values *values)
 {
@@ -111,10 +109,9 @@ static int power_supply_read(const char *dir, enum power_value which, struct str
 	return r;
 }
 
-/*
- * Sets *ret_battery: whether the supply stores energy (a battery, an uninterruptible supply) and is
- * present. A supply without the file "present" is present. Returns 0 or -errno of the file "type".
- */
+/* Sets *ret_battery: whether the supply stores energy (a battery, an uninterruptible supply) and is
+ * present. A supply without the file "present" is present. Returns 0 or -errno of the file
+ * "type". */
 static int power_supply_is_battery(const char *dir, struct strbuf *text, bool *ret_battery)
 {
 	struct span type, line;
@@ -275,10 +272,8 @@ static void read_supply_type(struct power_source *ds, struct supply *s)
 		ds->n_batteries++;
 }
 
-/*
- * Decides which new batteries have names: those that are not alone. A battery that was alone at
- * first stays without a name when others appear, so that its tracks continue.
- */
+/* Decides which new batteries have names: those that are not alone. A battery that was alone at
+ * first stays without a name when others appear, so that its tracks continue. */
 static void name_batteries(struct power_source *ds)
 {
 	for (unsigned i = 0; i < ds->n_supplies; i++) {

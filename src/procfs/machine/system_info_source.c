@@ -86,10 +86,8 @@ static bool write_next_interrupt(struct span *text, struct pb_enc *e)
  * yields.
  */
 
-/*
- * Enough for 8192 processors with 2 kB each in cpuinfo, and for 2000 interrupts on 1500 processors,
- * with 11 bytes for each pair.
- */
+/* Enough for 8192 processors with 2 kB each in cpuinfo, and for 2000 interrupts on 1500 processors,
+ * with 11 bytes for each pair. */
 #define FILE_MAX (32u << 20)
 #define READ_SIZE 16384
 

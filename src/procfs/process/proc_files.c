@@ -82,10 +82,8 @@ void proc_files_deinit(struct proc_files *f)
 
 /* ---- errors ---- */
 
-/*
- * Finds out whether the task has exited or the kernel lacks the file, by looking into /proc/self,
- * and marks a file that the kernel lacks as absent.
- */
+/* Finds out whether the task has exited or the kernel lacks the file, by looking into /proc/self,
+ * and marks a file that the kernel lacks as absent. */
 static void detect_absent_file(struct proc_files *f, enum proc_file file)
 {
 	struct proc_errors *t = &f->errors[file];
@@ -117,10 +115,8 @@ static int count_error(struct proc_files *f, enum proc_file file, int r)
 
 /* ---- reading ---- */
 
-/*
- * Reads up to max bytes; *ret_more: the file may have more. A read that returns less than its
- * buffer was the last: /proc generates the whole text before it returns the first byte.
- */
+/* Reads up to max bytes; *ret_more: the file may have more. A read that returns less than its
+ * buffer was the last: /proc generates the whole text before it returns the first byte. */
 static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 {
 	if (b->cap > TEXT_KEEP)
@@ -172,10 +168,8 @@ static int proc_files_read_text(struct proc_files *f, int fd, enum proc_file fil
 	return r == 0 && more && file == PROC_FILE_STATUS ? -EFBIG : r;
 }
 
-/*
- * Returns true if /proc shows our own pid namespace: NSpid has our id in the namespace of /proc
- * first, and in our own last.
- */
+/* Returns true if /proc shows our own pid namespace: NSpid has our id in the namespace of /proc
+ * first, and in our own last. */
 static bool shows_own_pid_namespace(struct proc_files *f)
 {
 	_cleanup_(closep) int fd = openat(f->root, "self/status", O_RDONLY | O_CLOEXEC);
@@ -186,10 +180,8 @@ static bool shows_own_pid_namespace(struct proc_files *f)
 	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
 }
 
-/*
- * Returns true for files that need ptrace(2) permission or whose read takes a lock of the process:
- * another process reads them (base/system/outside_reads.h).
- */
+/* Returns true for files that need ptrace(2) permission or whose read takes a lock of the process:
+ * another process reads them (base/system/outside_reads.h). */
 static bool is_read_by_helper(enum proc_file file)
 {
 	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP ||

@@ -19,10 +19,8 @@
 #define PROC_STATUS_FILE_MAX (1u << 20)
 /* Longer command lines are truncated. */
 #define PROC_CMDLINE_FILE_MAX (128u << 10)
-/*
- * The limit of files that all struct proc_files of this process keep open; never more than a
- * quarter of RLIMIT_NOFILE. The kernel uses up to 5 kB for each.
- */
+/* The limit of files that all struct proc_files of this process keep open; never more than a
+ * quarter of RLIMIT_NOFILE. The kernel uses up to 5 kB for each. */
 #define PROC_KEPT_MAX 8192u
 
 enum proc_file {
@@ -71,10 +69,8 @@ int proc_files_read_stat(struct proc_files *f, int32_t pid, struct proc_stat *re
 int proc_files_read_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
 /* Reads a file that has one number. */
 int proc_files_read_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
-/*
- * *ret_text, borrowed until the next call, is empty for kernel threads and for processes that exit.
- * -EAGAIN: it could not be read in time.
- */
+/* *ret_text, borrowed until the next call, is empty for kernel threads and for processes that exit.
+ * -EAGAIN: it could not be read in time. */
 int proc_files_read_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
 			    size_t *ret_len);
 
@@ -82,11 +78,9 @@ int proc_files_read_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
 /* *ret_path is borrowed until the next call. */
 int proc_files_read_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 
-/*
- * Returns whether the process has run. Its id appears in /proc just before the kernel emits
+/* Returns whether the process has run. Its id appears in /proc just before the kernel emits
  * task_newtask. So the row of a process that has not run could be written with a time before its
- * start. s: its status, or NULL. Returns true if it is unknown.
- */
+ * start. s: its status, or NULL. Returns true if it is unknown. */
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
 
 /* These read a thread of an open list of threads. */
@@ -97,11 +91,9 @@ int proc_files_read_thread_comm(struct proc_files *f, const struct pid_list *thr
 int proc_files_read_thread_schedstat(struct proc_files *f, const struct pid_list *threads,
 				     int32_t tid, struct proc_schedstat *ret);
 
-/*
- * A file that stays open between reads, which halves the cost of a read. It belongs to the process,
+/* A file that stays open between reads, which halves the cost of a read. It belongs to the process,
  * not to its id: reads return -ESRCH and close it after the process has exited, even if the id is
- * in use again. Above the limit of open files each read opens the file and closes it.
- */
+ * in use again. Above the limit of open files each read opens the file and closes it. */
 struct proc_cached_file {
 	int fd; /* owned; -1: not open */
 };

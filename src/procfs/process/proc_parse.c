@@ -69,10 +69,8 @@ static const char *skip_blanks(const char *p, const char *end)
 	return p;
 }
 
-/*
- * Parses the decimal number after blanks at *p and advances *p past it. Returns false, and leaves
- * *p, if there is no number or if it is above max.
- */
+/* Parses the decimal number after blanks at *p and advances *p past it. Returns false, and leaves
+ * *p, if there is no number or if it is above max. */
 static bool parse_next_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
 {
 	const char *q = skip_blanks(*p, end);
@@ -186,10 +184,8 @@ static bool parse_status_line(const char *p, const char *end, struct proc_status
 	return k != PROC_STATUS_THREADS;
 }
 
-/*
- * Returns true if "voluntary_ctxt_switches:" or "nonvoluntary_ctxt_switches:" is not 0. Both lines
- * are near the end, and the key occurs in both.
- */
+/* Returns true if "voluntary_ctxt_switches:" or "nonvoluntary_ctxt_switches:" is not 0. Both lines
+ * are near the end, and the key occurs in both. */
 static bool has_context_switches(const char *text, const char *end)
 {
 	static const char key[] = "voluntary_ctxt_switches:";

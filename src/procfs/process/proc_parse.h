@@ -75,10 +75,8 @@ static inline bool proc_status_is_kthread(const struct proc_status *s)
 	return s->pid == 2 || s->ppid == 2;
 }
 
-/*
- * Returns 0, or -EBADMSG if Name, Tgid or Pid is missing. A value that is not a number counts as
- * missing. Of two lines with the same key the first counts.
- */
+/* Returns 0, or -EBADMSG if Name, Tgid or Pid is missing. A value that is not a number counts as
+ * missing. Of two lines with the same key the first counts. */
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
 
 /* /proc/PID/stat, in clock ticks (sysconf(_SC_CLK_TCK)). */
@@ -153,9 +151,7 @@ struct proc_schedstat {
 /* Returns 0 or -EBADMSG. */
 int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *ret);
 
-/*
- * Finds the cgroup of a process; *ret_path points into text. With several hierarchies it prefers,
+/* Finds the cgroup of a process; *ret_path points into text. With several hierarchies it prefers,
  * among the paths other than "/": version 2, then systemd, then the memory controller, then the
- * first of the others. Returns 0 or -EBADMSG.
- */
+ * first of the others. Returns 0 or -EBADMSG. */
 int proc_cgroup_parse(const char *text, size_t len, struct span *ret_path);

@@ -138,20 +138,16 @@ struct polled {
  */
 #define SAME_MEMORY_TIMES 16
 
-/*
- * A read of the CPU-time clock adds up all threads, a read of status does not: above this number of
- * threads status is cheaper.
- */
+/* A read of the CPU-time clock adds up all threads, a read of status does not: above this number of
+ * threads status is cheaper. */
 #define THREADS_MAX 256
 
 /* Reads the CPU time of the process. Returns false if it has run since the last call, or if that is
  * unknown. */
 static bool polled_update_runtime(struct polled *row)
 {
-	/*
-	 * The CPU-time clock of a process: ~pid in the upper bits, then CPUCLOCK_SCHED (2).
-	 * clock_getcpuclockid(3) computes the same with a system call.
-	 */
+	/* The CPU-time clock of a process: ~pid in the upper bits, then CPUCLOCK_SCHED (2).
+	 * clock_getcpuclockid(3) computes the same with a system call. */
 	clockid_t clock = (clockid_t)((~(uint32_t)row->pid << 3) | 2u);
 	uint64_t before = row->ran_ns;
 	struct timespec ts;
@@ -169,10 +165,8 @@ static bool polled_is_idle(struct polled *row, const struct proc_files *f)
 	return f->own_numbers && row->threads <= THREADS_MAX && polled_update_runtime(row);
 }
 
-/*
- * Compares statm with that of the last call. Returns true if the memory counters of status, read
- * after that call, are still valid.
- */
+/* Compares statm with that of the last call. Returns true if the memory counters of status, read
+ * after that call, are still valid. */
 static bool polled_compare_memory(struct polled *row, struct proc_files *f, bool idle)
 {
 	const char *text;
@@ -199,10 +193,8 @@ static bool polled_compare_memory(struct polled *row, struct proc_files *f, bool
 
 /* ---- the counters of a process ---- */
 
-/*
- * A kernel thread may execute a program and has memory from then on (before Linux 5.18 the helpers
- * of the kernel started that way). So its status is read again after this many reads.
- */
+/* A kernel thread may execute a program and has memory from then on (before Linux 5.18 the helpers
+ * of the kernel started that way). So its status is read again after this many reads. */
 #define KTHREAD_READS 16
 
 static void counters_set(struct counters *c, enum counter i, uint64_t v)
@@ -248,10 +240,8 @@ static bool polled_read_status(struct polled *row, struct proc_files *f, struct 
 	return true;
 }
 
-/*
- * Reads the counters; there may be none. Returns 0, or -ESRCH if the process has exited; its id may
- * be in use again. A file that stayed open detects that, or else the start time.
- */
+/* Reads the counters; there may be none. Returns 0, or -ESRCH if the process has exited; its id may
+ * be in use again. A file that stayed open detects that, or else the start time. */
 static int polled_read_counters(struct polled *row, struct proc_files *f,
 				const struct process_poll_options *o, struct counters *ret)
 {
@@ -450,12 +440,10 @@ static void poll_process(struct process_poll *p, int32_t pid)
 		process_tracks_read_process(&p->tracks, f, pid, now.idle, &row->tracks);
 }
 
-/*
- * The report of a task's start may still be in a kernel ring: the id appears in /proc before the
+/* The report of a task's start may still be in a kernel ring: the id appears in /proc before the
  * kernel emits the report. The report has the start time and the first parent; /proc may have
  * another parent by now (task_table.h). So a task without a row is queued only when the rings have
- * been read up to REPORT_WAIT_S after the poll first saw it.
- */
+ * been read up to REPORT_WAIT_S after the poll first saw it. */
 #define REPORT_WAIT_S 2
 
 static void poll_queue_unknown(struct process_poll *p, int32_t tid)
@@ -487,10 +475,8 @@ static bool poll_task(struct process_poll *p)
 		pid_list_close(&p->processes);
 		return false;
 	}
-	/*
-	 * Exits of threads are not tracked here. But a thread has exited if its id is now that of a
-	 * process.
-	 */
+	/* Exits of threads are not tracked here. But a thread has exited if its id is now that of a
+	 * process. */
 	tgid = task_tgid(&p->tree->tasks, pid);
 	if (tgid && tgid != pid)
 		poll_remove_task(p, pid);

@@ -49,10 +49,8 @@ struct process_poll {
 
 /* Returns 0 or -errno. */
 int process_poll_begin(struct process_poll *p, struct process_tree *t);
-/*
- * Runs until the time slice is over (returns true) or the pass is complete (returns false). It
- * serves at least one task.
- */
+/* Runs until the time slice is over (returns true) or the pass is complete (returns false). It
+ * serves at least one task. */
 bool process_poll_run(struct process_poll *p, const struct time_slice *slice);
 static inline bool process_poll_is_active(const struct process_poll *p)
 {

@@ -29,10 +29,8 @@ struct process_scan {
 
 /* Returns 0 or -errno. */
 int process_scan_begin(struct process_scan *s, const struct process_tree *t, bool only_new);
-/*
- * Runs until the time slice is over (returns true) or the walk is complete (returns false). It
- * serves at least one task.
- */
+/* Runs until the time slice is over (returns true) or the walk is complete (returns false). It
+ * serves at least one task. */
 bool process_scan_run(struct process_scan *s, struct process_tree *t,
 		      const struct time_slice *slice);
 /* Ends the walk, complete or not; may be called again. */

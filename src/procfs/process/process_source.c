@@ -218,10 +218,8 @@ static void process_source_answer_flushes(struct process_source *ds)
 	flushes_answer(&ds->flushes, ds->h);
 }
 
-/*
- * Answers flushes and the stop when their metadata is complete. If the time slice is over before
- * everything is written, the next one continues.
- */
+/* Answers flushes and the stop when their metadata is complete. If the time slice is over before
+ * everything is written, the next one continues. */
 static void process_source_answer_requests(struct process_source *ds,
 					   const struct time_slice *slice)
 {
@@ -484,10 +482,8 @@ static int process_source_create(struct ds_handle *h, const struct ds_env *env,
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
 		process_source_log_unused_options(config->process_stats_config);
-	/*
-	 * Subscribe before any source starts: publishers check at their start whether there are
-	 * subscribers.
-	 */
+	/* Subscribe before any source starts: publishers check at their start whether there are
+	 * subscribers. */
 	if (ds->on_demand) {
 		r = metadata_bus_subscribe(ds->bus, ds_session_id(h), process_source_on_metadata,
 					   ds);

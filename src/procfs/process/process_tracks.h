@@ -59,10 +59,8 @@ struct process_tracks {
 	uint32_t clears;
 };
 
-/*
- * Borrows the writers and the table. thread_writer: NULL if threads have no counters. Returns 0 or
- * -ENOMEM.
- */
+/* Borrows the writers and the table. thread_writer: NULL if threads have no counters. Returns 0 or
+ * -ENOMEM. */
 int process_tracks_init(struct process_tracks *u, struct task_table *tasks, struct writer *w,
 			struct writer *thread_writer);
 void process_tracks_deinit(struct process_tracks *u);
@@ -78,18 +76,14 @@ void process_tracks_begin(struct process_tracks *u);
  * its io is unchanged, and its control group most likely. */
 void process_tracks_read_process(struct process_tracks *u, struct proc_files *f, int32_t pid,
 				 bool idle, struct process_tracks_row *row);
-/*
- * Reads one thread of the process of the last process_tracks_read_process(). Returns true with its
- * id in *ret_tid, or false if there are no more.
- */
+/* Reads one thread of the process of the last process_tracks_read_process(). Returns true with its
+ * id in *ret_tid, or false if there are no more. */
 bool process_tracks_read_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid);
 /* Removes the tracks of a process that has exited. */
 void process_tracks_remove_process(struct process_tracks *u, int32_t pid,
 				   struct process_tracks_row *row);
-/*
- * Ends the pass: removes the tracks of threads that it did not meet, in pieces. Returns true while
- * there are more to check before the next pass.
- */
+/* Ends the pass: removes the tracks of threads that it did not meet, in pieces. Returns true while
+ * there are more to check before the next pass. */
 #define PROCESS_TRACKS_PIECE 64u
 bool process_tracks_drop_exited(struct process_tracks *u);
 /* Writes the pending values; call it at the end of a time slice. */

@@ -35,10 +35,8 @@ void process_packet_prepare(struct process_packet *p)
 	p->task_ns = clock_boot_ns();
 }
 
-/*
- * Like process_packet_prepare() for the state that an event reported at ns of CLOCK_BOOTTIME (0:
- * now). The packet sorts right after the event.
- */
+/* Like process_packet_prepare() for the state that an event reported at ns of CLOCK_BOOTTIME (0:
+ * now). The packet sorts right after the event. */
 static void process_packet_prepare_at(struct process_packet *p, uint64_t ns)
 {
 	process_packet_prepare(p);
@@ -146,10 +144,8 @@ static void tree_write_process_row(struct process_tree *t, const struct tree_pro
 	task_table_add(&t->tasks, s->pid)->has_name_only = row->cmdline_len == 0;
 }
 
-/*
- * Writes the row of a thread. name: NULL if it is unknown. namespaced: the status with its ids in
- * namespaces, or NULL.
- */
+/* Writes the row of a thread. name: NULL if it is unknown. namespaced: the status with its ids in
+ * namespaces, or NULL. */
 static void tree_write_thread_row(struct process_tree *t, int32_t tgid, int32_t tid,
 				  const struct proc_name *name,
 				  const struct proc_status *namespaced)
@@ -194,10 +190,8 @@ static void tree_keep_first_parent(struct process_tree *t, struct proc_status *s
 	s->has |= 1u << PROC_STATUS_PPID;
 }
 
-/*
- * Readers that sort while they stream can put a packet in its place if its time is after the last
- * flush, however late the packet comes, or at most RECENT_NS ago.
- */
+/* Readers that sort while they stream can put a packet in its place if its time is after the last
+ * flush, however late the packet comes, or at most RECENT_NS ago. */
 #define RECENT_NS 2000000000ull
 
 /*
@@ -229,11 +223,9 @@ static uint64_t tree_find_parent_time(struct process_tree *t, const struct proc_
 	return ns >= t->flushed_ns || clock_boot_ns() - ns <= RECENT_NS ? ns : 0;
 }
 
-/*
- * Writes the row with the time of tree_find_parent_time(). Without such a time a process that is
+/* Writes the row with the time of tree_find_parent_time(). Without such a time a process that is
  * not in the trace yet gets parent_now, its parent in /proc (or TASK_NO_PARENT), if its first
- * parent has ended.
- */
+ * parent has ended. */
 static void tree_write_in_parent_time(struct process_tree *t, const struct tree_process *row,
 				      int32_t parent_now, uint64_t began_ns)
 {
@@ -260,11 +252,9 @@ static void tree_write_in_parent_time(struct process_tree *t, const struct tree_
 
 /* ---- tasks that exist: their files ---- */
 
-/*
- * Reads the other files of a process and writes its row. by_name: without a command line it writes
+/* Reads the other files of a process and writes its row. by_name: without a command line it writes
  * the name; otherwise it writes nothing and returns false then. began_ns: as in
- * tree_find_parent_time().
- */
+ * tree_find_parent_time(). */
 static bool tree_write_process_from_files(struct process_tree *t, struct proc_status *s,
 					  bool by_name, uint64_t began_ns)
 {
@@ -450,11 +440,9 @@ static void tree_update_relations(struct process_tree *t, const struct task_stat
 			task_table_add(tasks, tid)->relation = process;
 		return;
 	}
-	/*
-	 * A creator that is unknown by now was short-lived, so most likely the only thread of its
+	/* A creator that is unknown by now was short-lived, so most likely the only thread of its
 	 * process. Without a parent in the row readers that know the creator as a process take the
-	 * row for another process of the same id.
-	 */
+	 * row for another process of the same id. */
 	parent = process ? process : state->creator;
 	if (state->is_sibling)
 		parent = process ? task_parent(tasks, process) : TASK_NO_PARENT;
@@ -487,11 +475,9 @@ static void tree_write_state_from_events(struct process_tree *t, const struct ta
 		s->kthread = true;
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
-	/*
-	 * Readers that know the parent take a row without a parent for another process of the same
+	/* Readers that know the parent take a row without a parent for another process of the same
 	 * id. So no Process row is written while another publisher may report the parent. And if
-	 * only the name of a written process changed, its Process row stays as it is.
-	 */
+	 * only the name of a written process changed, its Process row stays as it is. */
 	task = task_table_find(&t->tasks, s->pid);
 	if (!(state->awaits_start && !proc_status_has(s, PROC_STATUS_PPID)) &&
 	    (state->is_new || state->file || !task->has_row || task->has_name_only))

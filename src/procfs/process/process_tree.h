@@ -65,10 +65,8 @@ struct process_tree_options {
 
 /* If more command lines than this are missing, they are not read again, and the names stay. */
 #define PROCESS_TREE_UNREAD_MAX 1024u
-/*
- * Above this number of waiting tasks further ones are dropped: a task that keeps running is
- * reported again by the next event.
- */
+/* Above this number of waiting tasks further ones are dropped: a task that keeps running is
+ * reported again by the next event. */
 #define PROCESS_TREE_QUEUE_MAX (1u << 16)
 
 /* The owner sets options, files and packet; the rest is zero-initialised. */
@@ -78,10 +76,8 @@ struct process_tree {
 	struct process_packet *packet; /* borrowed */
 	struct task_table tasks;
 	uint64_t flushed_ns; /* CLOCK_BOOTTIME at which the last flush was answered; 0: never */
-	/*
-	 * Pids of processes whose command line is still to be read: another task held the lock of
-	 * their memory map at the last attempt.
-	 */
+	/* Pids of processes whose command line is still to be read: another task held the lock of
+	 * their memory map at the last attempt. */
 	int32_t unread[PROCESS_TREE_UNREAD_MAX];
 	unsigned n_unread;
 	/* Tasks to be written, first in first out. */
@@ -91,16 +87,12 @@ struct process_tree {
 
 void process_tree_deinit(struct process_tree *t);
 
-/*
- * Writes a process. *ret_status: its status, for a walk over its threads. Returns false if the
- * process has exited, pid is not a leader, or it has not run yet.
- */
+/* Writes a process. *ret_status: its status, for a walk over its threads. Returns false if the
+ * process has exited, pid is not a leader, or it has not run yet. */
 bool process_tree_write_process(struct process_tree *t, int32_t pid,
 				struct proc_status *ret_status);
-/*
- * Writes a thread of a written process, from the open list of its threads. namespaced: also reads
- * its ids inside its namespaces.
- */
+/* Writes a thread of a written process, from the open list of its threads. namespaced: also reads
+ * its ids inside its namespaces. */
 void process_tree_write_thread(struct process_tree *t, const struct pid_list *threads, int32_t tid,
 			       bool namespaced);
 /* Writes a thread whose process and name are known. */
@@ -113,16 +105,12 @@ static inline bool process_tree_has_queued(const struct process_tree *t)
 {
 	return t->queue_next < t->queue_end;
 }
-/*
- * Writes queued tasks until the time slice is over (returns true) or none is left (returns false),
- * but at least one.
- */
+/* Writes queued tasks until the time slice is over (returns true) or none is left (returns false),
+ * but at least one. */
 bool process_tree_run_queue(struct process_tree *t, const struct time_slice *slice);
 
-/*
- * Reads the missing command lines again until the time slice is over, and writes the rows of the
- * processes that have one now.
- */
+/* Reads the missing command lines again until the time slice is over, and writes the rows of the
+ * processes that have one now. */
 void process_tree_retry_unread(struct process_tree *t, const struct time_slice *slice);
 
 /* The events about a task, merged; from its start on if an event reported the start. */
@@ -145,14 +133,10 @@ struct task_state {
 	char name[16]; /* up to the first NUL */
 };
 
-/*
- * Writes the task again: from its files if it exists, with the name of the event; else from the
- * events alone.
- */
+/* Writes the task again: from its files if it exists, with the name of the event; else from the
+ * events alone. */
 void process_tree_write_state(struct process_tree *t, const struct task_state *state);
 
-/*
- * Starts a new incremental state: all rows are written again, and the next packet tells readers to
- * discard the old ones. keep_relations: known ids still belong to the same tasks.
- */
+/* Starts a new incremental state: all rows are written again, and the next packet tells readers to
+ * discard the old ones. keep_relations: known ids still belong to the same tasks. */
 void process_tree_clear(struct process_tree *t, bool keep_relations);

@@ -82,11 +82,9 @@ static void task_events_merge(struct task_events *q, struct task_state *s,
 		return;
 	}
 	s->awaits_start = e->awaits_start;
-	/*
-	 * A later name or program means that another thread of the process took over the id. A NEW
+	/* A later name or program means that another thread of the process took over the id. A NEW
 	 * event that comes here is older than the entry (task_events_add), so the task has still
-	 * ended.
-	 */
+	 * ended. */
 	s->has_ended = s->has_ended && e->kind == METADATA_TASK_NEW;
 	s->last_ns = MAX(s->last_ns, e->time_ns);
 	if (e->kind == METADATA_TASK_EXEC) {
@@ -126,11 +124,9 @@ void task_events_add(struct task_events *q, struct process_tree *t, const struct
 	} else if (e->kind == METADATA_TASK_ENDED) {
 		task->ended_ns = e->time_ns;
 	}
-	/*
-	 * A NEW event reuses the id: it closes the entry and begins another one. But a NEW event
+	/* A NEW event reuses the id: it closes the entry and begins another one. But a NEW event
 	 * that is older than the entry belongs to it: above the limits of the publisher, events
-	 * come in any order.
-	 */
+	 * come in any order. */
 	if (s && e->kind == METADATA_TASK_NEW && (s->is_new || e->time_ns >= s->last_ns)) {
 		s->closed = true;
 		s = NULL;

@@ -106,11 +106,9 @@ static int32_t pid_list_parse_id(const struct dirent64 *e)
 	return str_to_u32(e->d_name, &v) == 0 && v <= INT32_MAX ? (int32_t)v : 0;
 }
 
-/*
- * The kernel allocates an inode for each name that it lists. In task/ the directory offset counts
+/* The kernel allocates an inode for each name that it lists. In task/ the directory offset counts
  * names: "." and ".." are 0 and 1, the leader is 2. If a kernel counts differently, fewer tasks
- * than expected are found at the end, and pid_list_rewind() lists all.
- */
+ * than expected are found at the end, and pid_list_rewind() lists all. */
 #define BEHIND_LEADER 3
 
 void pid_list_expect_threads(struct pid_list *l, uint32_t threads)

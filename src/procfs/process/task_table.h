@@ -7,10 +7,8 @@
 
 #include "base/core/pid_set.h"
 
-/*
- * The state of each task id in an instance of linux.process_stats. An entry outlives its task until
- * the id is used again, because later packets may refer to the task.
- */
+/* The state of each task id in an instance of linux.process_stats. An entry outlives its task until
+ * the id is used again, because later packets may refer to the task. */
 struct task {
 	/* Start and end of the last task with the id. CLOCK_BOOTTIME; 0: unknown, or not ended. */
 	uint64_t began_ns, ended_ns;
@@ -39,23 +37,18 @@ struct task_table {
 	struct task none; /* returned for an id without an entry */
 };
 
-/*
- * Returns the entry of the id. If it has none, the entry is all zero, and what is stored in it is
- * lost with the next call.
- */
+/* Returns the entry of the id. If it has none, the entry is all zero, and what is stored in it is
+ * lost with the next call. */
 struct task *task_table_find(struct task_table *t, int32_t tid);
-/*
- * Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory runs out.
- */
+/* Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory runs
+ * out. */
 struct task *task_table_add(struct task_table *t, int32_t tid);
 /* Marks all rows as unwritten, and clears the relations unless keep_relations is set. */
 void task_table_clear(struct task_table *t, bool keep_relations);
 void task_table_deinit(struct task_table *t);
 
-/*
- * Callers keep the first known parent of a process. When a parent exits, /proc reports a new
- * parent; a reader of the trace would take the child of another parent for a new process.
- */
+/* Callers keep the first known parent of a process. When a parent exits, /proc reports a new
+ * parent; a reader of the trace would take the child of another parent for a new process. */
 #define TASK_NO_PARENT INT32_MAX /* the parent is unknown */
 
 /* Returns the process of a task, which may be the task itself; 0 if it is unknown. */

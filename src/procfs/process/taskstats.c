@@ -50,10 +50,8 @@ _Static_assert(REQUEST_TID_BYTES % NLMSG_ALIGNTO == 0, "requests are aligned");
 
 /* ---- messages ---- */
 
-/*
- * Returns the payload of the first attribute of the type, or what exists of it, and its end; NULL:
- * there is none.
- */
+/* Returns the payload of the first attribute of the type, or what exists of it, and its end; NULL:
+ * there is none. */
 static const char *find_netlink_attr(const char *p, const char *end, unsigned type,
 				     const char **ret_end)
 {
@@ -96,11 +94,9 @@ static int parse_stats(const char *p, size_t len, int32_t *ret_tgid, struct proc
 	return 0;
 }
 
-/*
- * Parses one answer of the kernel to n requests with sequence numbers from seq on. Returns the
+/* Parses one answer of the kernel to n requests with sequence numbers from seq on. Returns the
  * index of its request, or -EBADMSG if the answer is invalid or belongs to no request. *ret_tgid is
- * 0 if the kernel answered with an error: the task has exited.
- */
+ * 0 if the kernel answered with an error: the task has exited. */
 static int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
 			   struct proc_name *ret_name)
 {

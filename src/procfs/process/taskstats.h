@@ -36,8 +36,6 @@ struct taskstats_name {
 int taskstats_open(struct taskstats_socket *t);
 /* Closes the socket; no-op if it is closed. */
 void taskstats_close(struct taskstats_socket *t);
-/*
- * Fills in tgid and name of n requests (1 to TASKSTATS_MAX). Returns 0, or -errno after closing the
- * socket.
- */
+/* Fills in tgid and name of n requests (1 to TASKSTATS_MAX). Returns 0, or -errno after closing the
+ * socket. */
 int taskstats_get_names(struct taskstats_socket *t, struct taskstats_name *names, size_t n);

@@ -22,8 +22,6 @@
 
 #define FILE_NUMBER_NAME_SIZE 128 /* with the NUL; numbers with longer names are skipped */
 
-/*
- * Calls fn for each number. file: the name of numbers without words. Returns 0, or -EBADMSG if the
- * text has no number.
- */
+/* Calls fn for each number. file: the name of numbers without words. Returns 0, or -EBADMSG if the
+ * text has no number. */
 int file_numbers_parse(struct span text, const char *file, counter_number_fn fn, void *ctx);

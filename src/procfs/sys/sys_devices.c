@@ -62,10 +62,8 @@ static int devfreq_parse(void *state, struct sys_packet *p, struct span text)
 	return 0;
 }
 
-/*
- * The field of SysStats has whole degrees and no sign: values below zero are in the counter track
- * only, which has every zone in thousandths.
- */
+/* The field of SysStats has whole degrees and no sign: values below zero are in the counter track
+ * only, which has every zone in thousandths. */
 static int thermal_parse(void *state, struct sys_packet *p, struct span text)
 {
 	const struct sys_devices *s = state;

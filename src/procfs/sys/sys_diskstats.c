@@ -77,10 +77,8 @@ static void sys_disks_deinit(struct sys_disks *d)
 	*d = (struct sys_disks){0};
 }
 
-/*
- * Each pass calls this, sys_disks_set() for each line, and, if the whole file was parsed,
- * sys_disks_end().
- */
+/* Each pass calls this, sys_disks_set() for each line, and, if the whole file was parsed,
+ * sys_disks_end(). */
 static void sys_disks_begin(struct sys_disks *d)
 {
 	d->pass++;
@@ -164,10 +162,8 @@ struct sys_diskstats {
 	struct sys_disks disks;
 };
 
-/*
- * Field of DiskStat for each number after the name; 0: columns[] has it. Kernels before 4.18 have
- * 11 numbers, before 5.5 they have 15.
- */
+/* Field of DiskStat for each number after the name; 0: columns[] has it. Kernels before 4.18 have
+ * 11 numbers, before 5.5 they have 15. */
 static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
 	[2] = PB_SYS_STATS_DISK_STAT_READ_SECTORS,
 	[3] = PB_SYS_STATS_DISK_STAT_READ_TIME_MS,

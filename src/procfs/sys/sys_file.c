@@ -123,10 +123,8 @@ int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_tex
 	return 0;
 }
 
-/*
- * Like sys_file_read(), for a table: logs and counts errors other than -EAGAIN. Returns false on
- * error.
- */
+/* Like sys_file_read(), for a table: logs and counts errors other than -EAGAIN. Returns false on
+ * error. */
 static bool sys_file_read_for_table(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 				    struct span *ret_text)
 {

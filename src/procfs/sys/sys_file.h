@@ -22,19 +22,15 @@
 struct sys_file {
 	char *path; /* owned */
 	int fd; /* owned; -1: not open */
-	/*
-	 * One read returns the whole file: files of /sys, and those of /proc that the kernel
+	/* One read returns the whole file: files of /sys, and those of /proc that the kernel
 	 * generates in one piece. Other files come in pieces of about a page, and an empty read
-	 * ends them.
-	 */
+	 * ends them. */
 	bool whole;
 	uint64_t retry; /* CLOCK_MONOTONIC; the file is not opened before this time */
 	/* Set by the owner: a larger file is -EFBIG. 0: SYS_FILE_SIZE_MAX. */
 	size_t max;
-	/*
-	 * Set by the owner or 0: a file that is not regular, not on this device, or not readable by
-	 * everybody is -EPERM.
-	 */
+	/* Set by the owner or 0: a file that is not regular, not on this device, or not readable by
+	 * everybody is -EPERM. */
 	dev_t public_on;
 };
 
@@ -43,16 +39,12 @@ int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *
 	__attribute__((format(printf, 4, 5)));
 void sys_file_deinit(struct sys_file *f, struct sys_packet *p);
 
-/*
- * Reads the whole file into p->text, valid until the next read. Returns 0, -errno (-ENODATA: it is
- * empty), or -EAGAIN if it failed less than ten seconds ago.
- */
+/* Reads the whole file into p->text, valid until the next read. Returns 0, -errno (-ENODATA: it is
+ * empty), or -EAGAIN if it failed less than ten seconds ago. */
 int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text);
 
-/*
- * Reads the file and calls the parser. Logs and counts errors of both. parse: writes the values of
- * the text, which is untrusted. Returns 0, or -EBADMSG if a part of it was invalid and skipped.
- */
+/* Reads the file and calls the parser. Logs and counts errors of both. parse: writes the values of
+ * the text, which is untrusted. Returns 0, or -EBADMSG if a part of it was invalid and skipped. */
 void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state);
 

@@ -58,10 +58,8 @@ static bool sys_meminfo_is_selected(const struct sys_table *t, uint32_t number)
 	       (t->wanted[number / 64] >> number % 64 & 1);
 }
 
-/*
- * Selects the listed ids that are defined, or all ids if none is listed. Logs unknown ids. file:
- * name of the table, for messages and for the group.
- */
+/* Selects the listed ids that are defined, or all ids if none is listed. Logs unknown ids. file:
+ * name of the table, for messages and for the group. */
 static void sys_table_select(struct sys_table *t, struct sys_packet *p, const char *file,
 			     const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
 {
@@ -126,10 +124,8 @@ static uint32_t add_extra_counter(const struct sys_table *t, struct sys_packet *
 	return extra_counters_find_or_add(&p->extras, t->group, name, &kind);
 }
 
-/*
- * Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
- * or -ENOMEM.
- */
+/* Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
+ * or -ENOMEM. */
 static int add_table_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = sys_meminfo_cut_name(line);
@@ -366,10 +362,8 @@ static void drop_slab_caches_from(struct sys_slab *s, struct sys_packet *p, size
 	s->n = MIN(s->n, from);
 }
 
-/*
- * Makes the cache of that name number i: keeps it, or replaces cache i and drops all after it.
- * Returns 0 or -errno.
- */
+/* Makes the cache of that name number i: keeps it, or replaces cache i and drops all after it.
+ * Returns 0 or -errno. */
 static int set_slab_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
 			  uint64_t pages)
 {
@@ -535,10 +529,8 @@ const struct sys_source sys_slab = {
 
 /* /proc/buddyinfo has a line for each zone of each NUMA node. All lines are recorded. */
 
-/*
- * Parses "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The
- * configuration of the kernel sets how many orders there are.
- */
+/* Parses "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The
+ * configuration of the kernel sets how many orders there are. */
 static int parse_zone(struct sys_packet *p, struct span line)
 {
 	struct span node, zone;

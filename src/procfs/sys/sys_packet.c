@@ -230,10 +230,8 @@ static int sys_cpus_update_count(void *ctx, const char *name, unsigned char d_ty
 	return 0;
 }
 
-/*
- * Returns the highest id of a CPU that has a directory (online or not), plus one; 0 if there is
- * none.
- */
+/* Returns the highest id of a CPU that has a directory (online or not), plus one; 0 if there is
+ * none. */
 static uint32_t sys_cpus_count(const char *sys_root)
 {
 	char dir[512];

@@ -45,19 +45,15 @@ uint32_t extra_counters_add_group(struct extra_counters *x, const char *name);
 uint32_t extra_counters_add_subgroup(struct extra_counters *x, uint32_t group, const char *name,
 				     const char *description);
 uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu);
-/*
- * Returns the counter of that name in the group. It is created if it is new, with the unit,
- * unit_name, unit_multiplier and total of kind. Returns EXTRA_COUNTER_NONE above the limit.
- */
+/* Returns the counter of that name in the group. It is created if it is new, with the unit,
+ * unit_name, unit_multiplier and total of kind. Returns EXTRA_COUNTER_NONE above the limit. */
 uint32_t extra_counters_find_or_add(struct extra_counters *x, uint32_t group, struct span name,
 				    const struct track_spec *kind);
 /* Sets the value. Call it at most once for each counter between two writes. */
 void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value);
-/*
- * Adds a counter at the first call, and sets it. *slot identifies the counter for later calls and
+/* Adds a counter at the first call, and sets it. *slot identifies the counter for later calls and
  * is 0 at first. The name must be new in its group. Returns false above the limit of counters, or
- * if memory runs out.
- */
+ * if memory runs out. */
 bool extra_counters_set_in_slot(struct extra_counters *x, uint32_t *slot, uint32_t group,
 				struct span name, const struct track_spec *kind, int64_t value);
 void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value);
@@ -91,10 +87,8 @@ struct sys_cpus {
 	uint64_t again; /* CLOCK_MONOTONIC of the next check */
 };
 
-/*
- * Returns true and *ret_n, the highest id of a CPU (online or not) plus one, if there are more CPUs
- * than c->n. It checks at most every ten seconds. now: CLOCK_MONOTONIC, ns.
- */
+/* Returns true and *ret_n, the highest id of a CPU (online or not) plus one, if there are more CPUs
+ * than c->n. It checks at most every ten seconds. now: CLOCK_MONOTONIC, ns. */
 bool sys_cpus_rescan(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n);
 
 /*
@@ -141,20 +135,16 @@ void sys_packet_begin(struct sys_packet *p);
 struct pb_enc *sys_packet_open(struct sys_packet *p);
 void sys_packet_end(struct sys_packet *p);
 
-/*
- * Counts a file that could not be read or parsed, and logs the first error of a table. error: a
- * positive errno.
- */
+/* Counts a file that could not be read or parsed, and logs the first error of a table. error: a
+ * positive errno. */
 void sys_packet_count_error(struct sys_packet *p, struct sys_errors *t, const char *path,
 			    int error);
 /* Counts that /sys lists no CPU. */
 void sys_packet_report_no_cpus(struct sys_packet *p, struct sys_errors *t);
 /* Logs the number of failures at the end of the session. */
 void sys_packet_log_errors(const struct sys_packet *p);
-/*
- * Writes the error counts and the last values of the extra counters, in pieces, for a flush or the
- * stop. Returns true while there are more. No packet may be open.
- */
+/* Writes the error counts and the last values of the extra counters, in pieces, for a flush or the
+ * stop. Returns true while there are more. No packet may be open. */
 bool sys_packet_flush(struct sys_packet *p);
 
 /* Unknown counter ids in the config: each is logged once, up to a limit. */

@@ -35,10 +35,8 @@ struct sys_source {
 	bool whole; /* one read returns the whole file: struct sys_file */
 	/* Parses the text of the file: see sys_file_poll(). */
 	int (*parse)(void *state, struct sys_packet *p, struct span text);
-	/*
-	 * NULL: nothing to do. Called once, before the first step; config is borrowed for the call.
-	 * Returns 0, or -errno: close is called then too.
-	 */
+	/* NULL: nothing to do. Called once, before the first step; config is borrowed for the call.
+	 * Returns 0, or -errno: close is called then too. */
 	int (*open)(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c);
 	/* Runs the next step of a pass. Returns false after the last step. NULL: parses the
 	 * file. */

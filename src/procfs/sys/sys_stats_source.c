@@ -40,10 +40,8 @@ const struct sys_source *const sys_sources[] = {
 #define SLOW_MS 500
 /* A flush and the stop poll tables that were polled longer ago than this. */
 #define FRESH_MS 100u
-/*
- * The clock of the loop advances in kernel ticks of up to 4 ms. A timer may fire that much early; a
- * table that is due then is polled at once.
- */
+/* The clock of the loop advances in kernel ticks of up to 4 ms. A timer may fire that much early; a
+ * table that is due then is polled at once. */
 #define EARLY_MS 4
 
 struct slot {

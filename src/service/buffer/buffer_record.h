@@ -8,8 +8,10 @@
 
 #include "wire/smb_layout.h"
 
-/* The memory of a trace buffer: records in a ring. Internal: only service/buffer
- * includes it. */
+/*
+ * The memory of a trace buffer: records in a ring. Internal: only service/buffer
+ * includes it.
+ */
 
 /* ---- records ---- */
 

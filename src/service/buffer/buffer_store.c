@@ -32,11 +32,9 @@
  * is written between two reads, and this memory is in the caches.
  */
 
-/*
- * Small pages cost more than the copy into them: a page fault for each 4 KB in the first lap, and
+/* Small pages cost more than the copy into them: a page fault for each 4 KB in the first lap, and
  * TLB misses in every later one. Huge pages avoid both, but use memory in steps of 2 MB. So the
- * first part has small pages, and a buffer that is little used takes little memory.
- */
+ * first part has small pages, and a buffer that is little used takes little memory. */
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SMALL_PART (2 * HUGE_PAGE)
 

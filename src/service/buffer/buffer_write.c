@@ -8,8 +8,10 @@
 #include "service/buffer/buffer_store.h"
 #include "service/buffer/copy_nontemporal.h"
 
-/* tb_chunk_copy() is the only code that reads the payload of a chunk in shared memory, which the
- * producer can change meanwhile. */
+/*
+ * tb_chunk_copy() is the only code that reads the payload of a chunk in shared memory, which the
+ * producer can change meanwhile.
+ */
 
 struct trace_buffer;
 
@@ -200,11 +202,9 @@ static enum tb_copy_result read_fragment(struct chunk_copy *c, size_t *off)
 	return r;
 }
 
-/*
- * Copies n fragments to the write cursor, after room for a record header, and drops the old records
+/* Copies n fragments to the write cursor, after room for a record header, and drops the old records
  * there. *ret_used is the number of bytes of whole fragments, even after TB_COPY_SHORT and
- * TB_COPY_ABORTED. The write cursor is not advanced, but the ring may have wrapped.
- */
+ * TB_COPY_ABORTED. The write cursor is not advanced, but the ring may have wrapped. */
 static enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *untrusted_src,
 					 size_t len, unsigned n, size_t *ret_used)
 {
@@ -322,9 +322,8 @@ static enum verdict check_recommitted_chunk(const struct tb_seq *s, const struct
 	return VERDICT_STORE;
 }
 
-/*
- * Returns the verdict on a chunk that was never committed, or of which nothing is stored any more.
- */
+/* Returns the verdict on a chunk that was never committed, or of which nothing is stored any
+ * more. */
 static enum verdict check_first_commit(const struct tb_seq *s, uint32_t chunk_id)
 {
 	/* A chunk that was scraped and read, or overwritten, has no new data. */
@@ -455,11 +454,9 @@ static void refuse_further_chunks(struct trace_buffer *b)
 		tb_seq_wake(b, s);
 }
 
-/*
- * Commits a chunk, or the part of it that begins at byte `base`; payload points to that part. len
+/* Commits a chunk, or the part of it that begins at byte `base`; payload points to that part. len
  * counts from the start of the chunk. flags: those of the record, if it comes from a buffer that is
- * appended; NULL: they are derived from the chunk.
- */
+ * appended; NULL: they are derived from the chunk. */
 static void commit_chunk_to_sequence(struct trace_buffer *b, struct tb_seq *s,
 				     const struct smb_chunk_header *h, const uint8_t *payload,
 				     size_t base, size_t len, bool complete, const uint16_t *flags)

@@ -91,12 +91,10 @@ bool trace_buffer_clone_prepare(const struct trace_buffer *b, struct trace_buffe
  * `from`. */
 void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from);
 
-/*
- * Copies the fragments of one chunk into the buffer. payload may be in shared memory: it is copied
+/* Copies the fragments of one chunk into the buffer. payload may be in shared memory: it is copied
  * first, and the copy is checked. complete is false for a chunk that was scraped while its writer
  * still holds it: its last fragment is ignored. The same chunk may be committed again with more
- * data; then only the new part is copied.
- */
+ * data; then only the new part is copied. */
 void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_writer *writer,
 			 const struct smb_chunk_header *header, const void *payload, size_t len,
 			 bool complete);
@@ -120,12 +118,10 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 
 /* Starts a pass at the oldest data. A pass may be ended at any packet. */
 void trace_buffer_begin_read(struct trace_buffer *b);
-/*
- * Returns true and the next packet that is complete. Returns false at the end of the pass, or if
+/* Returns true and the next packet that is complete. Returns false at the end of the pass, or if
  * *steps is 0; then a call with more steps continues the pass. A step is one fragment or chunk that
  * was examined; *steps is reduced by the steps taken. One packet may take more than the remaining
- * steps: one for each of its chunks. steps NULL: no limit.
- */
+ * steps: one for each of its chunks. steps NULL: no limit. */
 bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret);
 
 const struct trace_buffer_stats *trace_buffer_stats(const struct trace_buffer *b);

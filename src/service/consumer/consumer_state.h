@@ -12,10 +12,8 @@
 struct pending_clone;
 struct sessions;
 
-/*
- * One connected consumer, and the session that it owns, if any. The session ends with the
- * connection, unless it was detached before.
- */
+/* One connected consumer, and the session that it owns, if any. The session ends with the
+ * connection, unless it was detached before. */
 struct consumer_port {
 	struct sessions *sessions; /* borrowed: it outlives us */
 	struct ipc_conn *conn; /* borrowed: it outlives us */

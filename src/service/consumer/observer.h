@@ -13,10 +13,8 @@ struct received_trigger;
 struct session;
 struct source_instance;
 
-/*
- * ObserveEvents: events of the consumer's own session. The events of one iteration of the loop are
- * sent in one reply.
- */
+/* ObserveEvents: events of the consumer's own session. The events of one iteration of the loop are
+ * sent in one reply. */
 struct observer {
 	bool active;
 	uint32_t events; /* mask of Pb__ObservableEvents__Type */
@@ -30,10 +28,8 @@ struct observer {
 int observer_init(struct observer *o, struct event_base *loop, struct ipc_conn *conn);
 void observer_deinit(struct observer *o);
 
-/*
- * Begins the stream of an ObserveEvents call for these events: ends an earlier stream, and reports
- * the present state (session may be NULL). Without events the stream ends at once.
- */
+/* Begins the stream of an ObserveEvents call for these events: ends an earlier stream, and reports
+ * the present state (session may be NULL). Without events the stream ends at once. */
 void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
 		    struct session *session);
 

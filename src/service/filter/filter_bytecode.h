@@ -57,10 +57,8 @@ struct filter_bytecode {
 	size_t n_messages, cap_messages, n_actions, cap_actions, n_ranges, cap_ranges;
 };
 
-/*
- * overlay may be empty. Returns 0, -ENOMEM, or -EINVAL and sets e: the code is malformed, or lacks
- * the message of Trace.packet.
- */
+/* overlay may be empty. Returns 0, -ENOMEM, or -EINVAL and sets e: the code is malformed, or lacks
+ * the message of Trace.packet. */
 int filter_bytecode_new(const void *code, size_t len, const void *overlay, size_t overlay_len,
 			struct err_text *e, struct filter_bytecode **ret);
 /* No-op for NULL. */

@@ -4,10 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The receiver of a trace's packets: the replies of ReadBuffers, or a file. Embedded in its
- * implementation.
- */
+/* The receiver of a trace's packets: the replies of ReadBuffers, or a file. Embedded in its
+ * implementation. */
 struct packet_sink {
 	/* A packet of size bytes begins. Calls of bytes() pass exactly that many, in pieces that
 	 * are borrowed during the call. */

@@ -26,8 +26,8 @@ int trace_filter_new(const Pb__TraceConfig *config, struct err_text *e, struct t
 /* No-op for NULL. */
 void trace_filter_free(struct trace_filter *f);
 
-/* Filters a packet of the service in place and passes it to the sink. f NULL: passes it unchanged.
- */
+/* Filters a packet of the service in place and passes it to the sink. f NULL: passes it
+ * unchanged. */
 void trace_filter_pass_service_packet(struct trace_filter *f, struct packet_sink *sink,
 				      uint8_t *packet, size_t len);
 

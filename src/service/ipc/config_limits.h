@@ -5,10 +5,8 @@
 #include "config/trace_config.pb-c.h"
 #include "service/ipc/quota.h"
 
-/*
- * Limits of the repeated fields of a TraceConfig. The values are in service/ipc/limits.h and
- * config/limits.h; each has its own counter in TraceStats.limits.
- */
+/* Limits of the repeated fields of a TraceConfig. The values are in service/ipc/limits.h and
+ * config/limits.h; each has its own counter in TraceStats.limits. */
 enum config_limit {
 	CONFIG_BUFFERS,
 	CONFIG_SOURCES,

@@ -42,10 +42,8 @@
 struct ipc_entrance;
 struct listener;
 
-/*
- * The listening sockets of a host. They accept at most 16 connections, then the loop handles its
- * other events, even if the host is urgent and more connections wait.
- */
+/* The listening sockets of a host. They accept at most 16 connections, then the loop handles its
+ * other events, even if the host is urgent and more connections wait. */
 struct listeners {
 	struct event_base *loop; /* borrowed */
 	/* A connection was accepted; the callee owns fd. */
@@ -358,11 +356,9 @@ static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, con
 		  h->service->name, who, why);
 }
 
-/*
- * Takes the identity, except after the first call: an endpoint relies on its peer not to change.
+/* Takes the identity, except after the first call: an endpoint relies on its peer not to change.
  * Only relays send one through a unix socket, which leads from another machine: its producers would
- * be taken for processes of this one.
- */
+ * be taken for processes of this one. */
 static void set_peer_identity(struct ipc_conn *c, const struct frame *f)
 {
 	if (c->services[0].endpoint || c->services[1].endpoint)

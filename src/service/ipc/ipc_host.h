@@ -31,11 +31,9 @@ struct ipc_call {
 
 struct ipc_method {
 	const char *name;
-	/*
-	 * Returns 0 if the call was answered or will be. Returns -errno to answer with success =
+	/* Returns 0 if the call was answered or will be. Returns -errno to answer with success =
 	 * false. For -EBADMSG (malformed arguments), that answer is sent even if no reply was
-	 * requested. NULL: a method that is listed, but always refused.
-	 */
+	 * requested. NULL: a method that is listed, but always refused. */
 	int (*call)(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 };
 
@@ -109,11 +107,9 @@ void ipc_conn_allow_descriptors(struct ipc_conn *c, bool on);
 /* Returns the bytes of queued replies. */
 size_t ipc_conn_queued(const struct ipc_conn *c);
 
-/*
- * Sends a reply, unless the call wants none. fd (borrowed, -1 for none) is sent with it. Returns 0,
+/* Sends a reply, unless the call wants none. fd (borrowed, -1 for none) is sent with it. Returns 0,
  * -EMSGSIZE (larger than a frame: nothing was sent) or -EPIPE (the connection is lost; close()
- * follows).
- */
+ * follows). */
 int ipc_reply(struct ipc_conn *c, const struct ipc_call *call, bool has_more, const void *payload,
 	      size_t len, int fd);
 /* Sends a last, empty reply. */

@@ -100,10 +100,8 @@ static int send_queue_flush(struct send_queue *q, int sock)
 	return 0;
 }
 
-/*
- * Moves the waiting bytes to the front if at least half of the bytes in the buffer are sent. So a
- * byte is moved at most once on average.
- */
+/* Moves the waiting bytes to the front if at least half of the bytes in the buffer are sent. So a
+ * byte is moved at most once on average. */
 static void send_queue_compact(struct send_queue *q)
 {
 	if (q->head == 0 || q->head < q->len - q->head)
@@ -320,11 +318,9 @@ static bool has_whole_message(const struct msgsock *m, size_t pos)
 	       m->in_len - pos - LENGTH_WORD >= message_length_at(m->in + pos);
 }
 
-/*
- * Passes the whole messages in the buffer to on_message, until the time slice is over or the send
+/* Passes the whole messages in the buffer to on_message, until the time slice is over or the send
  * queue is above hold_limit. Moves the rest to the front. Returns 0 or -EMSGSIZE. A callback may
- * have freed m (m->freed).
- */
+ * have freed m (m->freed). */
 static int deliver_messages(struct msgsock *m)
 {
 	size_t pos = 0;

@@ -23,10 +23,8 @@
 #define KEY_VARINT(id) ((id) << 3 | PB_WIRE_VARINT)
 #define KEY_BYTES(id) ((id) << 3 | PB_WIRE_BYTES)
 
-/*
- * Replaces *s, which is freed, by a new C string of a field's bytes. Returns 0; or -EMSGSIZE
- * (longer than max), -EINVAL (contains NUL) or -ENOMEM and leaves *s unchanged.
- */
+/* Replaces *s, which is freed, by a new C string of a field's bytes. Returns 0; or -EMSGSIZE
+ * (longer than max), -EINVAL (contains NUL) or -ENOMEM and leaves *s unchanged. */
 int decode_string(const struct pb_field *f, size_t max, char **s);
 
 /* Checks a request whose fields are not used. Returns 0, or -EBADMSG if it is malformed. */

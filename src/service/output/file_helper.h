@@ -37,11 +37,9 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e);
 /* Removes the files of the list and ends the child. No-op if none was started. */
 void file_helper_end(void);
 
-/*
- * Creates the file of an output_path, an absolute path, for a user: see output_dir_create().
+/* Creates the file of an output_path, an absolute path, for a user: see output_dir_create().
  * Returns -EPERM and names --output-dir in e if there is no output directory or the path is not
- * below it.
- */
+ * below it. */
 int file_helper_create(const char *path, uid_t user, struct err_text *e, int *ret_fd);
 /* Removes a file that file_helper_create() made: see output_dir_remove(). */
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file);

@@ -38,11 +38,9 @@ uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
  */
 struct file_writer;
 
-/*
- * For a config with write_into_file. The file is the passed one (taken, even on failure) or
+/* For a config with write_into_file. The file is the passed one (taken, even on failure) or
  * output_path; exactly one must be set. Returns 0, or -errno and sets e: -EINVAL, or the error of
- * creating the file.
- */
+ * creating the file. */
 int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
 		    struct file_writer **ret);
 /* Closes the file. The file of a clone that is not complete is truncated to its original size.
@@ -70,12 +68,10 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f);
 
 /* Returns 0 if a session that writes into f can be cloned into fd, else -errno and sets e. */
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
-/*
- * Creates the file writer of a clone: it copies what f has written so far into `file` (taken, also
+/* Creates the file writer of a clone: it copies what f has written so far into `file` (taken, also
  * on failure), then writes the data of the clone. Its thread waits for that of f; the caller does
  * not. file_writer_finish() begins the data of the clone, without fdatasync. On failure the file is
- * truncated to its original size. Returns 0, or -errno and sets e.
- */
+ * truncated to its original size. Returns 0, or -errno and sets e. */
 int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct err_text *e,
 			  struct file_writer **ret);
 /* Moves the file to another session. */

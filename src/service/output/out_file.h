@@ -10,12 +10,10 @@
 #include "service/filter/packet_sink.h"
 #include "service/output/write_thread.h"
 
-/*
- * A file that a trace is written into. Packets are collected in memory as records
+/* A file that a trace is written into. Packets are collected in memory as records
  * (service/output/trace_record.h). The writer thread takes the whole buffer while the next one
  * fills, so at most two buffers wait outside the session. Each job ends with a whole packet. After
- * an error the file is truncated to the last whole packet.
- */
+ * an error the file is truncated to the last whole packet. */
 struct out_file {
 	struct packet_sink sink; /* packets in; without memory for a packet, error is set */
 	int fd; /* owned; -1: closed */
@@ -40,11 +38,9 @@ int out_file_write_and_sync(struct out_file *o);
 
 /* Truncates the file to its original size, if it supports that. */
 void out_file_truncate(struct out_file *o);
-/*
- * Appends all that was put into `from` so far, pending data included; both have writers. The writer
+/* Appends all that was put into `from` so far, pending data included; both have writers. The writer
  * of `to` copies it when that of `from` has written it, and data put into `to` later follows it.
- * Returns 0, -EBUSY (MAX_FILE_COPIES copies wait for `from`), the error of `from`, or -errno.
- */
+ * Returns 0, -EBUSY (MAX_FILE_COPIES copies wait for `from`), the error of `from`, or -errno. */
 int out_file_copy(struct out_file *to, struct out_file *from);
 
 /* OUT_FILE_MORE: call again; OUT_FILE_WAIT: the writer must make progress first. */
@@ -69,8 +65,7 @@ struct file_part {
 
 /* Takes the descriptor, even on failure; it must be open for writing. writer is borrowed; id marks
  * the writer's results for this file. Returns 0, -ENOMEM or -EAGAIN. Call deinit even after a
- * failure.
- */
+ * failure. */
 int file_part_init(struct file_part *p, const Pb__TraceConfig *config, uint32_t number, int fd,
 		   struct write_thread *writer, uint64_t id);
 /* Drops pending data and closes. May be called twice. */

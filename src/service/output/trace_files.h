@@ -14,12 +14,10 @@
 #include "service/output/out_file.h"
 #include "service/output/passed_file.h"
 
-/*
- * The open files of a session: one, or with TraceConfig.rotate several for a while. When the next
+/* The open files of a session: one, or with TraceConfig.rotate several for a while. When the next
  * file begins, the service asks producers to clear their incremental state and to flush. Until they
  * have done so, packets that need the state of an older file go into that file, all others into the
- * newest.
- */
+ * newest. */
 struct trace_files {
 	struct packet_sink sink; /* packets in, up to max_bytes */
 	const struct file_owner *owner; /* borrowed */
@@ -44,13 +42,12 @@ struct trace_files {
 	struct file_part *forced; /* overrides the choice of the file */
 };
 
-/* Creates or takes the file of the config, as file_writer_new(). Call deinit even after a failure.
- */
+/* Creates or takes the file of the config, as file_writer_new(). Call deinit even after a
+ * failure. */
 int trace_files_open(struct trace_files *f, const struct file_owner *owner, struct passed_file file,
 		     struct err_text *e);
 /* Takes the file (even on failure) as one without a path and without limits. Packets are compressed
- * if the config requests it. Returns 0, or -errno and sets e. Call deinit even after a failure.
- */
+ * if the config requests it. Returns 0, or -errno and sets e. Call deinit even after a failure. */
 int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner,
 			    struct passed_file file, struct err_text *e);
 /* Returns 0 if fd is open for writing, else -EINVAL and sets e. */

@@ -131,11 +131,9 @@ static void report_progress(const struct worker *w, uint64_t id)
 	write_thread_answer(w, &r);
 }
 
-/*
- * Writes what the pipe accepts without waiting. O_NONBLOCK would also be set for the pipe's owner.
+/* Writes what the pipe accepts without waiting. O_NONBLOCK would also be set for the pipe's owner.
  * Before Linux 6.4, RWF_NOWAIT does not work on pipes. There, poll(2) guarantees room for PIPE_BUF
- * bytes, and the thread waits only if a peer fills the pipe after the poll, or holds its lock.
- */
+ * bytes, and the thread waits only if a peer fills the pipe after the poll, or holds its lock. */
 static ssize_t write_without_waiting(int fd, const uint8_t *data, size_t len)
 {
 	const struct iovec all = {(void *)data, len};

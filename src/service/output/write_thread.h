@@ -31,11 +31,9 @@
  */
 struct write_thread;
 
-/*
- * user: the owner of the file. is_root: quota_is_root() of the user. boost: the scheduling priority
+/* user: the owner of the file. is_root: quota_is_root() of the user. boost: the scheduling priority
  * of the thread; on a busy machine, late writes fill the session's buffers. Returns 0, -EUSERS
- * (too many threads), -ENOMEM or -errno.
- */
+ * (too many threads), -ENOMEM or -errno. */
 int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		     struct write_thread **ret);
 /* Does not wait for the jobs; their results are dropped. No-op for NULL. */
@@ -60,11 +58,9 @@ struct file_result {
  * file open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or
  * -EAGAIN if too many jobs wait. */
 int write_thread_add_file(struct write_thread *w, int fd);
-/*
- * Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
+/* Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
  * bytes from malloc, on success. After an error a regular file is truncated to whole records.
- * Returns as write_thread_add_file().
- */
+ * Returns as write_thread_add_file(). */
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len);
 /* Calls fdatasync(2), if the file supports it. Returns as write_thread_add_file(). */

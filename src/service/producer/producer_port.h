@@ -130,8 +130,10 @@ void producer_commit_scrape(const struct producer_port *p,
 
 /* ---- producer_commands.c ---- */
 
-/* A command is sent at once. Before the producer has called GetAsyncCommand, a command is dropped;
- * only SetupTracing is sent when that call comes. */
+/*
+ * A command is sent at once. Before the producer has called GetAsyncCommand, a command is dropped;
+ * only SetupTracing is sent when that call comes.
+ */
 
 void producer_port_send_setup_tracing(struct producer_port *p);
 /* config: a packed DataSourceConfig. */

@@ -60,13 +60,11 @@ struct registry {
 /* Returns the first source of the name, or NULL. TAILQ_NEXT(source, of_name) is the next one. */
 struct registered_source *registry_find_first(const struct registry *r, const char *name);
 
-/*
- * Adds a data source. descriptor: a serialized DataSourceDescriptor, which is copied. trusted:
+/* Adds a data source. descriptor: a serialized DataSourceDescriptor, which is copied. trusted:
  * names of the system are allowed. Returns 0 and sets *ret_source; -EBADMSG (malformed), -EINVAL
  * (no valid name), -EEXIST (the producer has another source with this id), -ENOBUFS (a limit of the
  * producer), -EDQUOT (a limit of the user), -E2BIG (too large in memory) or -ENOMEM. Sets e, except
- * for -E2BIG and -ENOMEM.
- */
+ * for -E2BIG and -ENOMEM. */
 int registry_add(struct registry *r, struct source_offer *o, bool trusted,
 		 const uint8_t *descriptor, size_t len, struct err_text *e,
 		 struct registered_source **ret_source);

@@ -29,10 +29,8 @@ int session_clone_init(struct session_clone *c, const struct session *source, ui
 		       struct err_text *e);
 void session_clone_deinit(struct session_clone *c);
 
-/*
- * Creates the session, in CLONED, after all buffers were taken. It has the source's config, and its
+/* Creates the session, in CLONED, after all buffers were taken. It has the source's config, and its
  * trace has the service's packets of the source. The triggers that the source has received move to
- * it. Returns 0, or -ENOMEM or -ENOSPC (no free buffer id) and leaves c unchanged.
- */
+ * it. Returns 0, or -ENOMEM or -ENOSPC (no free buffer id) and leaves c unchanged. */
 int session_clone_finish(struct session_clone *c, struct session *source,
 			 struct session_owner owner, struct session **ret);

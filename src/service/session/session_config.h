@@ -7,12 +7,10 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 
-/*
- * The producer filters of a data source in a config. A producer must match producer_name_filter
+/* The producer filters of a data source in a config. A producer must match producer_name_filter
  * (exact) or producer_name_regex_filter (the whole name), if one of them is set; and
  * machine_name_filter, in which "host" also names this machine. Without machine_name_filter,
- * producers of other machines need trace_all_machines.
- */
+ * producers of other machines need trace_all_machines. */
 struct source_of {
 	const char *producer; /* name */
 	const char *machine; /* name, or NULL */

@@ -16,12 +16,10 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 
-/*
- * The configs of the data sources as the consumer sent them, and what a producer gets: the same
+/* The configs of the data sources as the consumer sent them, and what a producer gets: the same
  * bytes, with the fields that the service sets. A producer may compare the config with one that it
  * has from elsewhere (startup tracing of Perfetto's SDK), so fields inside nested messages stay as
- * they are, even those that this program does not know.
- */
+ * they are, even those that this program does not know. */
 struct source_configs {
 	uint8_t *bytes; /* owned: a copy of the TraceConfig */
 	struct pb_field *list; /* owned, by index of the config's data_sources; data: in bytes */
@@ -67,11 +65,9 @@ void source_configs_put(const struct source_configs *c, size_t index,
  * Calls upwards are callbacks: session_owner_ops, flush_request.done and file_writer_ops.
  */
 
-/*
- * The data sources that a session lost while it recorded: for each data source of the config, how
+/* The data sources that a session lost while it recorded: for each data source of the config, how
  * often its producer disconnected or unregistered it, the last such producer, and when another one
- * replaced it. Format: SourceDeparture of protos/common/source_departure.proto.
- */
+ * replaced it. Format: SourceDeparture of protos/common/source_departure.proto. */
 struct departures {
 	struct departure *list; /* owned, by index of the config's data sources; NULL: none */
 	size_t n;

@@ -5,12 +5,10 @@
 
 struct sessions;
 
-/*
- * The end of the service after a signal. All sessions are flushed and end with the reason
+/* The end of the service after a signal. All sessions are flushed and end with the reason
  * SERVICE_STOPPED. Files are completed, and consumers may read the buffers. The loop ends when all
  * sessions have ended and nothing is left to read, or at a timeout (SHUTDOWN_READER_MS ... in
- * service/ipc/limits.h).
- */
+ * service/ipc/limits.h). */
 struct shutdown {
 	struct sessions *sessions; /* borrowed */
 	struct loop_timer tick;

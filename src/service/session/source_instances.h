@@ -43,11 +43,9 @@ void source_instances_record_slow(const struct session *s, enum service_event_ki
 
 /* ---- notifications of a producer, about its instances ---- */
 
-/*
- * Call when the producer has started (stopped) its instance with this id. Returns the session of
+/* Call when the producer has started (stopped) its instance with this id. Returns the session of
  * the instance, whose state has changed, or NULL: there is no such instance, or it waits for
- * nothing.
- */
+ * nothing. */
 struct session *source_instances_handle_started(const struct producer_port *p, uint64_t id);
 struct session *source_instances_handle_stopped(const struct producer_port *p, uint64_t id);
 /* Call when the producer has unregistered the data source of this name (NULL: all). send_stop:

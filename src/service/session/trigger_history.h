@@ -5,11 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The hits of each trigger within 24 hours, in all sessions, for max_per_24_h. The newest
+/* The hits of each trigger within 24 hours, in all sessions, for max_per_24_h. The newest
  * MAX_TRIGGER_HITS_PER_NAME of each name are kept, and the newest MAX_TRIGGER_HITS of all names
- * (service/ipc/limits.h). So a trigger that is activated all the time does not displace others.
- */
+ * (service/ipc/limits.h). So a trigger that is activated all the time does not displace others. */
 struct trigger_history {
 	struct trigger_hit *hits; /* owned; the oldest first */
 	size_t n, cap;

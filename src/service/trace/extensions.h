@@ -29,9 +29,7 @@ struct extensions {
 	size_t n;
 };
 
-/*
- * Adds a file of protoc --descriptor_set_out, optionally compressed with gzip. Returns 0, or
- * -EINVAL (another format), -EFBIG, -ENOBUFS (too many files) or -errno of reading, and sets e.
- */
+/* Adds a file of protoc --descriptor_set_out, optionally compressed with gzip. Returns 0, or
+ * -EINVAL (another format), -EFBIG, -ENOBUFS (too many files) or -errno of reading, and sets e. */
 int extensions_load(struct extensions *x, const char *path, struct err_text *e);
 void extensions_deinit(struct extensions *x);

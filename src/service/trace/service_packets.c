@@ -81,11 +81,9 @@ static void put_sync(struct pb_enc *e, const struct clock_sync *s, uint64_t late
 	pb_enc_close(e);
 }
 
-/*
- * Readers expect the readings of a round trip: client, host, client, host. They take the middle of
+/* Readers expect the readings of a round trip: client, host, client, host. They take the middle of
  * two readings of one machine as the moment of the other machine's reading between them. This is
- * the round trip of the fastest message there and the fastest one back.
- */
+ * the round trip of the fastest message there and the fastest one back. */
 static void put_round_trip(struct pb_enc *e, const struct remote_machine *m)
 {
 	pb_enc_open(e, PB_TRACE_PACKET_REMOTE_CLOCK_SYNC);
@@ -111,10 +109,8 @@ static void service_packets_put_machine(struct trace *t, const struct remote_mac
 	}
 }
 
-/*
- * Writes the SystemInfo and the clock offsets of each remote machine, each once, as soon as they
- * are known. No-op for a session of this machine only.
- */
+/* Writes the SystemInfo and the clock offsets of each remote machine, each once, as soon as they
+ * are known. No-op for a session of this machine only. */
 static void put_remote_packets(struct trace *t, struct packet_sink *sink)
 {
 	const struct remote_machines *ms = t->env->machines;

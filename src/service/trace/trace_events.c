@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has happened in a session, kept until a reading pass writes it into the trace: events of the
- * service, state changes of other sessions, and received triggers. */
+/*
+ * What has happened in a session, kept until a reading pass writes it into the trace: events of the
+ * service, state changes of other sessions, and received triggers.
+ */
 #include "service/trace/trace_events.h"
 
 #include <errno.h>

@@ -9,10 +9,8 @@
 #include "config/limits.h"
 #include "gen/fields.h"
 
-/*
- * Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
- * the newest of each kind, the newest 64 flushes, and one for each cloned buffer.
- */
+/* Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
+ * the newest of each kind, the newest 64 flushes, and one for each cloned buffer. */
 enum service_event_kind {
 	SERVICE_EVENT_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,
 	SERVICE_EVENT_TRACING_STARTED = PB_TRACING_SERVICE_EVENT_TRACING_STARTED,
@@ -63,10 +61,8 @@ void service_events_clear(struct service_events *l);
 const struct slow_sources *service_events_get_sources(const struct service_events *l,
 						      enum service_event_kind kind);
 
-/*
- * enable_concurrent_session_events: state changes of other sessions of the service while this one
- * ran, kept until a reading pass writes them.
- */
+/* enable_concurrent_session_events: state changes of other sessions of the service while this one
+ * ran, kept until a reading pass writes them. */
 struct concurrent_event {
 	uint64_t boot_ns;
 	uint64_t session_id;

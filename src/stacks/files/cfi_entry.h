@@ -3,10 +3,9 @@
 
 #include "stacks/files/cfi_program.h"
 
-/*
- * The entries of .eh_frame and .debug_frame: common information entries (CIE), and functions (FDE),
- * each of which refers to a CIE. The bytes are hostile. All results are borrowed from the section.
- */
+/* The entries of .eh_frame and .debug_frame: common information entries (CIE), and functions (FDE),
+ * each of which refers to a CIE. The bytes are hostile. All results are borrowed from the
+ * section. */
 struct cfi_section {
 	struct cfi_bytes bytes;
 	uint64_t address; /* in the ELF file's address space */

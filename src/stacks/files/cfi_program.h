@@ -5,11 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Call frame instructions (DWARF 5, 6.4.2): a program that defines for each address of a function
+/* Call frame instructions (DWARF 5, 6.4.2): a program that defines for each address of a function
  * where the registers of its caller are. The instructions are hostile: each is read once, and a
- * wrong one ends the program.
- */
+ * wrong one ends the program. */
 #define CFI_STATES_MAX 32 /* nested DW_CFA_remember_state; compilers nest 1 or 2 */
 
 /* Borrowed from the section. */
@@ -65,10 +63,8 @@ struct cfi_program {
 	struct cfi_state saved[CFI_STATES_MAX];
 };
 
-/*
- * Finds the next row: `state` holds from *ret_begin up to *ret_end. Returns false at the end of the
- * function, and if an instruction is wrong: then p->address is the first address without a row.
- */
+/* Finds the next row: `state` holds from *ret_begin up to *ret_end. Returns false at the end of the
+ * function, and if an instruction is wrong: then p->address is the first address without a row. */
 bool cfi_program_next(struct cfi_program *p, uint64_t *ret_begin, uint64_t *ret_end);
 
 /* Executes the initial instructions of a CIE, which has its factors, and stores the result in

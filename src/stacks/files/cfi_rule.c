@@ -21,10 +21,8 @@ static bool read_breg(struct cfi_bytes *s, uint64_t *ret_register, int64_t *ret_
 	return cfi_read_sleb(s, ret_offset);
 }
 
-/*
- * Handles the expressions for the CFA that compilers, linkers and assembly for OpenSSL write.
- * Returns false for all others.
- */
+/* Handles the expressions for the CFA that compilers, linkers and assembly for OpenSSL write.
+ * Returns false for all others. */
 static bool set_cfa_by_expression(const struct cfi_machine *m, struct cfi_bytes s,
 				  struct unwind_rule *rule)
 {
@@ -65,11 +63,9 @@ static bool set_cfa(const struct cfi_machine *m, const struct cfi_state *s,
 	       rule->cfa_offset == s->cfa_offset;
 }
 
-/*
- * Sets the rule for fp; UNWIND_UNKNOWN if it is computed in a way that no rule expresses. A value
+/* Sets the rule for fp; UNWIND_UNKNOWN if it is computed in a way that no rule expresses. A value
  * at fp + offset is trusted only while the CFA is also found by fp: in functions that realign their
- * stack, GCC keeps the expression for the last instruction too, where fp is the caller's again.
- */
+ * stack, GCC keeps the expression for the last instruction too, where fp is the caller's again. */
 static void set_fp(const struct cfi_machine *m, const struct cfi_state *s, struct unwind_rule *rule)
 {
 	struct cfi_bytes expression = s->fp.expression;

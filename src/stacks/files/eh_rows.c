@@ -76,10 +76,8 @@ static bool cfi_machine_of(const GElf_Ehdr *h, struct cfi_machine *ret)
 	       (h->e_machine == EM_X86_64 || h->e_machine == EM_AARCH64);
 }
 
-/*
- * Collects the executable segments. The ELF header and the program headers are not code, though
- * some linkers map them with it: functions of discarded sections have addresses there.
- */
+/* Collects the executable segments. The ELF header and the program headers are not code, though
+ * some linkers map them with it: functions of discarded sections have addresses there. */
 static int read_segments(struct eh_reader *e)
 {
 	GElf_Ehdr h;
@@ -319,9 +317,8 @@ static uint16_t find_rule_of_state(struct eh_reader *e, const struct eh_cie *c,
 
 /* ---- rows ---- */
 
-/*
- * Sorts functions by their begin. Of those with the same begin, the longest comes last and is used.
- */
+/* Sorts functions by their begin. Of those with the same begin, the longest comes last and is
+ * used. */
 static int compare_by_begin(const void *a, const void *b)
 {
 	const struct eh_function *x = a, *y = b;
@@ -376,11 +373,9 @@ static int add_rows_of_function(struct eh_reader *e, const struct eh_function *f
 	return r < 0 ? r : add_row(e, end, UNWIND_NO_RULE);
 }
 
-/*
- * Adds rows for the code at which a process begins, which has no caller. That of the dynamic linker
+/* Adds rows for the code at which a process begins, which has no caller. That of the dynamic linker
  * is hand-written, and belongs to no function: it has a row if it lies between `end` of a function
- * and the next one.
- */
+ * and the next one. */
 static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
 {
 	uint64_t address = e->entry - e->result.base;
@@ -395,10 +390,8 @@ static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
 		       : add_row(e, (uint32_t)address + EH_ENTRY_MAX, UNWIND_NO_RULE);
 }
 
-/*
- * Moves row b into the row before, if they differ only in the distance of the CFA from sp. Returns
- * false if they differ in more.
- */
+/* Moves row b into the row before, if they differ only in the distance of the CFA from sp. Returns
+ * false if they differ in more. */
 static bool merge_into_row(const struct eh_rows *r, struct unwind_row *a,
 			   const struct unwind_row *b)
 {

@@ -42,11 +42,9 @@ struct eh_rows {
 	bool is_cut; /* a limit above left out functions, rows or rules */
 };
 
-/*
- * Reads the unwind rows of an ELF file. The caller keeps ownership of fd. Rows beyond max_rows are
+/* Reads the unwind rows of an ELF file. The caller keeps ownership of fd. Rows beyond max_rows are
  * ignored. Returns 0, also if the file has no rows; -ENOEXEC if it is not an ELF file of a machine
- * above; or -errno. *ret is unchanged on failure.
- */
+ * above; or -errno. *ret is unchanged on failure. */
 int eh_rows_read(int fd, size_t max_rows, struct eh_rows *ret);
 /* Frees the members of r, which may be zeroed. */
 void eh_rows_deinit(struct eh_rows *r);

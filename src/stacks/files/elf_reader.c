@@ -165,10 +165,8 @@ static size_t jit_process_bytes(const struct jit_process *p)
 	return jit_names_bytes(&p->map.names) + jit_names_bytes(&p->dump.names);
 }
 
-/*
- * Returns how many bytes the symbols of another file of this owner may take; 0: its share is used
- * up.
- */
+/* Returns how many bytes the symbols of another file of this owner may take; 0: its share is used
+ * up. */
 static size_t symbol_budget(uid_t owner)
 {
 	size_t n = 0, n_others = 0, bytes = 0, bytes_others = 0, room;
@@ -253,10 +251,8 @@ static struct jit_process *jit_process_find(uint32_t number)
 	return NULL;
 }
 
-/*
- * Returns the process of the request. may_add: a new one takes a free element, or that of another
- * process of this user if the user's share is used up. NULL: there is none.
- */
+/* Returns the process of the request. may_add: a new one takes a free element, or that of another
+ * process of this user if the user's share is used up. NULL: there is none. */
 static struct jit_process *jit_process_get(bool may_add)
 {
 	struct jit_process *unused = NULL, *oldest = NULL;
@@ -290,10 +286,8 @@ static struct jit_process *jit_process_get(bool may_add)
 	return unused;
 }
 
-/*
- * Keeps the file open if the share of its owner allows it. Closes the one that was open before, and
- * that of a process that has ended.
- */
+/* Keeps the file open if the share of its owner allows it. Closes the one that was open before, and
+ * that of a process that has ended. */
 static void keep_jit_file_open(struct jit_file *f, uid_t owner, int *fd)
 {
 	size_t n = 0, n_others = 0;

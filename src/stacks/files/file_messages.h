@@ -7,10 +7,8 @@
 #include "stacks/files/eh_rows.h"
 #include "symbols/elf_symbols.h"
 
-/*
- * Messages of the file reader (file_reader.h). Native byte order: the processes are forks of one
- * program.
- */
+/* Messages of the file reader (file_reader.h). Native byte order: the processes are forks of one
+ * program. */
 enum file_request_kind {
 	FILE_REQUEST_MAPS, /* the executable mappings of a process */
 	FILE_REQUEST_ELF, /* a mapped file: its build id and segments */
@@ -95,11 +93,9 @@ struct file_mapping {
 	uint32_t generation; /* of the inode: differs for each use of its number; 0: unknown */
 };
 
-/*
- * A record of DATA_MAPS; m.path_len bytes follow it, then padding to 8 bytes. An address without a
+/* A record of DATA_MAPS; m.path_len bytes follow it, then padding to 8 bytes. An address without a
  * mapping has no record. If is_behind is set, the address is in anonymous memory that follows the
- * mapping m of a file: in its .bss, if the writable segments of the file reach that far.
- */
+ * mapping m of a file: in its .bss, if the writable segments of the file reach that far. */
 struct file_data_mapping {
 	struct file_mapping m;
 	uint32_t address; /* its index in the request */

@@ -41,10 +41,8 @@
 #define JIT_FILE_CLOCK_NS                                                                          \
 	20000000ull /* by which the times of a process and of its file may differ */
 
-/*
- * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. For
- * their files only the inode is compared.
- */
+/* Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. For
+ * their files only the inode is compared. */
 static bool is_on_device(int fd, const struct stat *st, const struct file_request *q)
 {
 	struct statfs fs;
@@ -119,11 +117,9 @@ static int open_debug_file(const struct file_request *q, size_t len)
 	return fd;
 }
 
-/*
- * Returns true if a file of names can be trusted. It lies in a world-writable directory and
+/* Returns true if a file of names can be trusted. It lies in a world-writable directory and
  * outlives its process, so it must belong to the user of the process, and have changed since the
- * process began.
- */
+ * process began. */
 static bool is_trusted_jit_file(int fd, const struct file_request *q)
 {
 	struct stat st;

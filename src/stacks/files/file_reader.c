@@ -206,10 +206,8 @@ static void file_reader_handle_end(void)
 	}
 }
 
-/*
- * Handles one reply. Returns false if none has arrived, or if the reader or its last user has been
- * freed.
- */
+/* Handles one reply. Returns false if none has arrived, or if the reader or its last user has been
+ * freed. */
 static bool file_reader_read_answer(void)
 {
 	const struct iovec part = {&all.answer, sizeof(all.answer)};

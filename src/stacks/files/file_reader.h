@@ -27,10 +27,8 @@ struct event_base;
 int file_reader_start(void);
 
 struct file_reader_user {
-	/*
-	 * Set by the caller. The answer is valid during the call. Its kind is
-	 * FILE_REQUEST_CLOSE_ALL if the reader has ended: then no further answers come.
-	 */
+	/* Set by the caller. The answer is valid during the call. Its kind is
+	 * FILE_REQUEST_CLOSE_ALL if the reader has ended: then no further answers come. */
 	void (*answered)(void *ctx, const struct file_answer *a);
 	void *ctx;
 	/* Set by the reader. */
@@ -44,28 +42,22 @@ int file_reader_join(struct file_reader_user *u, struct event_base *loop);
 /* Answers that are still to come are dropped. No-op if u has not joined. */
 void file_reader_leave(struct file_reader_user *u);
 
-/*
- * Each sends a request and returns true; or false if the reader is busy or has ended: the caller
+/* Each sends a request and returns true; or false if the reader is busy or has ended: the caller
  * retries later or continues without an answer. The answer has the id; answers to request_maps and
- * request_data_maps have the pid.
- */
+ * request_data_maps have the pid. */
 bool file_reader_request_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
 /* Requests the mappings that contain the addresses, at most FILE_NAMES_MAX. */
 bool file_reader_request_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
 				   const uint64_t *addresses, uint32_t n);
 bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			     const struct file_mapping *m, const char *path);
-/*
- * Call it for a stripped file (elf_facts) before its first names are requested: later names come
- * from its separate debug file, if there is one. No answer comes. path is that of the file.
- */
+/* Call it for a stripped file (elf_facts) before its first names are requested: later names come
+ * from its separate debug file, if there is one. No answer comes. path is that of the file. */
 bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
 				    const struct elf_facts *elf, const char *path);
-/*
- * Names of code that a process compiled while it ran: the answer has the number with which
+/* Names of code that a process compiled while it ran: the answer has the number with which
  * request_names() finds them, by address in the process, and what has changed since the last
- * request. The second one is for a jitdump that the process maps (path, m).
- */
+ * request. The second one is for a jitdump that the process maps (path, m). */
 struct file_reader_process {
 	int32_t pid, pid_inside; /* the latter in its own namespace */
 	uint32_t uid;
@@ -79,11 +71,9 @@ bool file_reader_request_jitdump(const struct file_reader_user *u, uint64_t id,
 				 const char *path);
 bool file_reader_request_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			       const uint64_t *addresses, uint32_t n);
-/*
- * Requests the unwind rows of the file that has the number `file` in an answer to request_elf. The
+/* Requests the unwind rows of the file that has the number `file` in an answer to request_elf. The
  * first answer has the rules (`rules`), further ones the rows (`rows`), which are sorted and refer
- * to these rules. A mapping "[vdso]" is FILE_VDSO, then m and path are NULL.
- */
+ * to these rules. A mapping "[vdso]" is FILE_VDSO, then m and path are NULL. */
 bool file_reader_request_rows(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			      int32_t pid, const struct file_mapping *m, const char *path);
 /* Returns false if one of the processes has ended: there will be no further answers. */

@@ -73,9 +73,8 @@ const char *jit_names_find(const struct jit_names *j, uint64_t address)
 	return f ? jit_function_name(j, f) : NULL;
 }
 
-/*
- * Adds a function. The file belongs to another process: control characters in the name become '?'.
- */
+/* Adds a function. The file belongs to another process: control characters in the name become
+ * '?'. */
 static int jit_names_add(struct jit_names *j, uint64_t start, uint64_t size, struct span name,
 			 size_t max_bytes)
 {
@@ -114,10 +113,8 @@ static int compare_by_start(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/*
- * Sorts the new functions, and merges them with the others. Returns true if one overlaps an older
- * one with another name.
- */
+/* Sorts the new functions, and merges them with the others. Returns true if one overlaps an older
+ * one with another name. */
 static bool sort_new_functions(struct jit_names *j)
 {
 	size_t n_new = j->n - j->n_sorted, old = j->n_sorted, to = j->n;

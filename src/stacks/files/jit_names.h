@@ -35,11 +35,9 @@ struct jit_names {
 	uint64_t at; /* the file has been read up to here */
 };
 
-/*
- * Read what was appended to the file since the last call; an unfinished line or record is left for
+/* Read what was appended to the file since the last call; an unfinished line or record is left for
  * the next one. Functions beyond max_bytes are ignored. *ret_moved: whether an address that had a
- * name has another one now. Return 0 or -errno (-EBADMSG: not such a file).
- */
+ * name has another one now. Return 0 or -errno (-EBADMSG: not such a file). */
 int jit_names_read_map(struct jit_names *j, int fd, size_t max_bytes, bool *ret_moved);
 int jit_names_read_dump(struct jit_names *j, int fd, size_t max_bytes, bool *ret_moved);
 /* Returns the name of the function at the address, borrowed from j; NULL: unknown. */

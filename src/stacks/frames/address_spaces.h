@@ -7,16 +7,12 @@
 #include "base/core/hash_table.h"
 #include "stacks/frames/mapped_files.h"
 
-/*
- * The executable mappings of every process, at the time of the record that is being read. A process
- * whose start was not recorded is unknown until its /proc/PID/maps is read.
- */
+/* The executable mappings of every process, at the time of the record that is being read. A process
+ * whose start was not recorded is unknown until its /proc/PID/maps is read. */
 #define ADDRESS_SPACES_MAX 65536 /* processes; one more removes all, so that all are unknown */
 #define ADDRESS_SPACE_MAPPINGS_MAX 65536 /* of a process; further ones are ignored */
-/*
- * Mappings of all processes. Above it, the next new process makes all processes unknown. Until then
- * the limit is twice as high, and further mappings are ignored.
- */
+/* Mappings of all processes. Above it, the next new process makes all processes unknown. Until then
+ * the limit is twice as high, and further mappings are ignored. */
 #define ADDRESS_SPACES_MAPPINGS_MAX (1u << 20)
 
 struct process_mapping {

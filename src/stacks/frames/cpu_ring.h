@@ -46,18 +46,14 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 void cpu_ring_close(struct cpu_ring *r);
 int cpu_ring_set_filter(struct cpu_ring *r, const char *filter);
 int cpu_ring_enable(struct cpu_ring *r, bool yes);
-/*
- * Returns the number of lost records that no PERF_RECORD_LOST has reported: the kernel writes that
+/* Returns the number of lost records that no PERF_RECORD_LOST has reported: the kernel writes that
  * record only when the next one has room, so the last may be missing. 0 if the kernel does not
- * count.
- */
+ * count. */
 uint64_t cpu_ring_count_unreported_lost(const struct cpu_ring *r);
 
 void cpu_ring_refresh(struct cpu_ring *r);
-/*
- * Returns the next record, or NULL. A record that wraps around the end of the ring is copied to
- * memory that all rings share.
- */
+/* Returns the next record, or NULL. A record that wraps around the end of the ring is copied to
+ * memory that all rings share. */
 const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r);
 void cpu_ring_consume(struct cpu_ring *r);
 void cpu_ring_release(struct cpu_ring *r);

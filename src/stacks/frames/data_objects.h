@@ -5,13 +5,11 @@
 #include "stacks/frames/mapped_files.h"
 #include "stacks/frames/stacks.h"
 
-/*
- * What lies at data addresses that a data source has recorded, such as that of a mutex: a variable
+/* What lies at data addresses that a data source has recorded, such as that of a mutex: a variable
  * of a program, or some kind of memory. The mappings of the process show that; they are read when
  * the first address of a process is added, and again for further ones, so they may be younger than
  * the address. An object is removed after DATA_OBJECT_KEEP_NS, and when its process executes
- * another program.
- */
+ * another program. */
 #define DATA_OBJECTS_MAX 16384 /* one more removes all */
 #define DATA_OBJECT_KEEP_NS 2000000000ull
 #define DATA_OBJECTS_REQUESTS_MAX                                                                  \
@@ -58,19 +56,15 @@ void data_objects_remove_process(struct data_objects *o, int32_t pid);
 /* Adds an object whose name is needed, at the time `now`. tid: a thread of the process. */
 void data_objects_add(struct data_objects *o, int32_t pid, uint32_t tid, uint64_t address,
 		      uint64_t now);
-/*
- * Chooses the objects of the next request: those of one process. Returns their number and sets
- * addresses; 0: there are none. o->pid is the process, *ret_tid a thread of it.
- */
+/* Chooses the objects of the next request: those of one process. Returns their number and sets
+ * addresses; 0: there are none. o->pid is the process, *ret_tid a thread of it. */
 uint32_t data_objects_choose_request(struct data_objects *o, uint32_t *ret_tid,
 				     uint64_t addresses[static FILE_NAMES_MAX]);
 /* Handles the answer to the request, and adds frames of the objects in files. a NULL: no answer
  * will arrive. */
 void data_objects_handle_answer(struct data_objects *o, const struct file_answer *a,
 				struct stacks *stacks);
-/*
- * Writes the name: FILE:VARIABLE+0x10, FILE+0x1000, heap, stack or anonymous. Returns false if it
- * is not known.
- */
+/* Writes the name: FILE:VARIABLE+0x10, FILE+0x1000, heap, stack or anonymous. Returns false if it
+ * is not known. */
 bool data_objects_format_name(const struct data_objects *o, int32_t pid, uint64_t address,
 			      const struct stacks *stacks, char ret[static DATA_OBJECT_NAME_MAX]);

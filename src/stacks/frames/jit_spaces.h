@@ -5,12 +5,10 @@
 
 #include "stacks/files/file_reader.h"
 
-/*
- * Processes that run code which comes from no file: they compile it while they run, and may write
+/* Processes that run code which comes from no file: they compile it while they run, and may write
  * its names to a file (files/jit_names.h). The file grows and memory is used again, so it is read
  * again while samples are in such code: every JIT_SPACE_REQUEST_NS, at the beginning more often. It
- * is read for the last time after the process has ended.
- */
+ * is read for the last time after the process has ended. */
 #define JIT_SPACES_MAX 65536 /* of a session; the code of further processes has no names */
 #define JIT_SPACE_REQUEST_NS 1000000000ull
 #define JIT_SPACE_FIRST_NS                                                                         \
@@ -48,9 +46,7 @@ void jit_space_end(struct jit_space *s);
 bool jit_space_read_process(struct jit_space *s, const char *proc_root);
 void jit_space_handle_answer(struct jit_space *s, const struct file_answer *a);
 
-/*
- * Parses /proc/PID/status and /proc/PID/stat. Sets all but pid; `started` by the two clocks now, in
- * ns. Returns false if something is missing.
- */
+/* Parses /proc/PID/status and /proc/PID/stat. Sets all but pid; `started` by the two clocks now, in
+ * ns. Returns false if something is missing. */
 bool jit_space_parse(const char *status, const char *stat, uint64_t realtime, uint64_t boottime,
 		     struct file_reader_process *ret);

@@ -46,10 +46,8 @@ void mapped_files_deinit(struct mapped_files *f)
 	*f = (struct mapped_files){0};
 }
 
-/*
- * Returns false for mappings without a file, such as "//anon" and "[vdso]". "/memfd:x (deleted)"
- * has an inode and is a file.
- */
+/* Returns false for mappings without a file, such as "//anon" and "[vdso]". "/memfd:x (deleted)"
+ * has an inode and is a file. */
 static bool is_file_mapping(const struct file_mapping *m, const char *path)
 {
 	return m->inode && m->path_len > 1 && path[0] == '/' && path[1] != '/';

@@ -5,10 +5,8 @@
 
 #include "stacks/files/file_messages.h"
 
-/*
- * The files that processes of a session have mapped as executable, each once, by number. A number
- * stays valid until mapped_files_deinit().
- */
+/* The files that processes of a session have mapped as executable, each once, by number. A number
+ * stays valid until mapped_files_deinit(). */
 #define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
 #define STACKS_SEQUENCES 2 /* packet sequences that a session writes call stacks to */
 #define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; files beyond are unknown, too */
@@ -48,21 +46,16 @@ struct mapped_files {
 /* Returns 0 or -ENOMEM. */
 int mapped_files_init(struct mapped_files *f);
 void mapped_files_deinit(struct mapped_files *f);
-/*
- * Returns the number of the file, which it adds if it is new. path has m->path_len bytes.
- * MAPPED_FILE_UNKNOWN: above a limit, or memory runs out.
- */
+/* Returns the number of the file, which it adds if it is new. path has m->path_len bytes.
+ * MAPPED_FILE_UNKNOWN: above a limit, or memory runs out. */
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path);
 /* Handles an answer of the file reader about file `number`. */
 void mapped_files_handle_answer(struct mapped_files *f, uint32_t number,
 				const struct file_answer *a);
-/*
- * Returns the difference between an address in the ELF file and its offset in the file, for the
- * segment that contains the offset. 0 if that is unknown.
- */
+/* Returns the difference between an address in the ELF file and its offset in the file, for the
+ * segment that contains the offset. 0 if that is unknown. */
 uint64_t mapped_file_load_bias(const struct mapped_file *f, uint64_t offset);
-/*
- * Returns the address in the ELF file of data that a mapping with this offset has at `at`, an
- * offset in the file, which for .bss is beyond its end. UINT64_MAX: it is in no writable segment.
- */
+/* Returns the address in the ELF file of data that a mapping with this offset has at `at`, an
+ * offset in the file, which for .bss is beyond its end. UINT64_MAX: it is in no writable
+ * segment. */
 uint64_t mapped_file_data_address(const struct mapped_file *f, uint64_t offset, uint64_t at);

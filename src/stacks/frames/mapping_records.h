@@ -5,11 +5,9 @@
 
 #include "stacks/frames/address_spaces.h"
 
-/*
- * The records of a perf event that report how the mappings of processes change
+/* The records of a perf event that report how the mappings of processes change
  * (perf_event_open(2)): MMAP2, COMM of an exec, FORK and EXIT; and LOST, after which all processes
- * are unknown. 24 bytes of sample_id_all follow the fields of each record (cpu_ring.h).
- */
+ * are unknown. 24 bytes of sample_id_all follow the fields of each record (cpu_ring.h). */
 #define MAPPING_RECORD_END 24u
 
 struct comm_record {
@@ -28,10 +26,8 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-/*
- * Returns the path of what a record of MMAP2 maps, which may have no NUL; NULL: it is another
- * record, or too short.
- */
+/* Returns the path of what a record of MMAP2 maps, which may have no NUL; NULL: it is another
+ * record, or too short. */
 const char *mapping_records_mmap_path(const struct perf_event_header *h, int32_t *ret_pid,
 				      struct file_mapping *ret);
 /* Returns the process that begins or executes another program with this record; 0: none does. */

@@ -44,10 +44,8 @@ bool stack_resolver_ensure_maps(struct stack_resolver *r, struct address_space *
 	return false;
 }
 
-/*
- * If a ring holds an unread exec of the process, the mappings are those of the new program, and
- * unread records before the exec are of the old one.
- */
+/* If a ring holds an unread exec of the process, the mappings are those of the new program, and
+ * unread records before the exec are of the old one. */
 static void store_maps(struct stack_resolver *r, const struct file_answer *a)
 {
 	struct address_space *space;
@@ -122,10 +120,8 @@ static struct mapped_file *frame_file(const struct stack_resolver *r, size_t fra
 	return &r->files.items[r->stacks.mappings[r->stacks.frames[frame].mapping].file];
 }
 
-/*
- * Returns a process that maps the file, through which it can be opened; 0: none. Sets the range of
- * the mapping.
- */
+/* Returns a process that maps the file, through which it can be opened; 0: none. Sets the range of
+ * the mapping. */
 static int32_t find_mapping_process(const struct stack_resolver *r, const struct stack_mapping *m,
 				    struct file_mapping *ret)
 {
@@ -171,10 +167,8 @@ static bool request_debug_file(struct stack_resolver *r, const struct stack_mapp
 	return f->is_debug_file_asked;
 }
 
-/*
- * Requests every file that a new frame is in, and its debug file. Returns false if the reader is
- * busy.
- */
+/* Requests every file that a new frame is in, and its debug file. Returns false if the reader is
+ * busy. */
 static bool request_files(struct stack_resolver *r)
 {
 	for (size_t i = r->named; i < r->stacks.n_frames; i++) {
@@ -262,10 +256,8 @@ static uint64_t address_for_name_request(const struct stack_resolver *r,
 					       : f->address;
 }
 
-/*
- * Requests the names of frame `first` and of further frames in its file. Returns false if the
- * reader is busy or memory runs out.
- */
+/* Requests the names of frame `first` and of further frames in its file. Returns false if the
+ * reader is busy or memory runs out. */
 static bool request_names(struct stack_resolver *r, size_t first)
 {
 	uint32_t names = frame_reader_file(r, first);
@@ -529,10 +521,8 @@ static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 		return stacks_add_user_frame(&r->stacks, m, address);
 	j = &r->jits.items[a->jit - 1];
 	j->is_used = true;
-	/*
-	 * The first request is sent at once: the process may end before the round requests other
-	 * names.
-	 */
+	/* The first request is sent at once: the process may end before the round requests other
+	 * names. */
 	if (!j->requested && !r->reader_is_silent)
 		(void)request_jit_names(r, a->jit);
 	return stacks_add_jit_frame(&r->stacks, m, address, a->jit, j->version, j->moved);

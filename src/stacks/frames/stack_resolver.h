@@ -66,10 +66,8 @@ struct stack_resolver {
 
 /* Returns 0 or -ENOMEM. hides_addresses: of mappings (stacks.h). */
 int stack_resolver_init(struct stack_resolver *r, struct event_base *loop, bool hides_addresses);
-/*
- * Joins the file reader and the symbol cache. Returns 0 or -ENOMEM. Without a running file reader
- * user functions have no names, which is logged.
- */
+/* Joins the file reader and the symbol cache. Returns 0 or -ENOMEM. Without a running file reader
+ * user functions have no names, which is logged. */
 int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const char *proc_root,
 			bool has_user_frames, bool has_kernel_frames);
 void stack_resolver_deinit(struct stack_resolver *r);
@@ -78,20 +76,14 @@ bool stack_resolver_is_waiting(const struct stack_resolver *r);
 void stack_resolver_begin_waiting(struct stack_resolver *r);
 /* Applies a record of mapping_records.h. */
 void stack_resolver_apply_record(struct stack_resolver *r, const struct perf_event_header *h);
-/*
- * Returns true if the mappings of the process are known, or cannot be read. Else it requests them,
- * and the record of its thread tid has to wait for the answer.
- */
+/* Returns true if the mappings of the process are known, or cannot be read. Else it requests them,
+ * and the record of its thread tid has to wait for the answer. */
 bool stack_resolver_ensure_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid);
-/*
- * Requests the names of new frames. Returns true if the round need not wait: all were requested and
- * answered, or no answer will come.
- */
+/* Requests the names of new frames. Returns true if the round need not wait: all were requested and
+ * answered, or no answer will come. */
 bool stack_resolver_request_names(struct stack_resolver *r);
-/*
- * All stacks of the round are written. Empties the tables if they are full; then it returns true,
- * and a new incremental state has to begin.
- */
+/* All stacks of the round are written. Empties the tables if they are full; then it returns true,
+ * and a new incremental state has to begin. */
 bool stack_resolver_end_packets(struct stack_resolver *r);
 void stack_resolver_end_round(struct stack_resolver *r);
 
@@ -102,17 +94,13 @@ struct stack_walk {
 	uint8_t error; /* enum stack_error: the last one */
 };
 
-/*
- * Adds n addresses of a perf event: PERF_CONTEXT_KERNEL or _USER precede those of each kind. From
+/* Adds n addresses of a perf event: PERF_CONTEXT_KERNEL or _USER precede those of each kind. From
  * the first user address without a mapping, the rest is left out: in a program without frame
- * pointers the kernel takes other values for return addresses.
- */
+ * pointers the kernel takes other values for return addresses. */
 void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r, struct address_space *a,
 			  const uint64_t *addresses, size_t n);
-/*
- * Add the addresses of a stack that a BPF program took: of the kernel, as bpf_get_stack() returns
- * them, or of a process, as bpf/unwind.h does.
- */
+/* Add the addresses of a stack that a BPF program took: of the kernel, as bpf_get_stack() returns
+ * them, or of a process, as bpf/unwind.h does. */
 void stack_walk_add_kernel_stack(struct stack_walk *w, struct stack_resolver *r,
 				 const uint64_t *addresses, size_t n);
 void stack_walk_add_user_stack(struct stack_walk *w, struct stack_resolver *r,

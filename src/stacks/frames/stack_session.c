@@ -84,10 +84,8 @@ static void stack_session_on_tick(evutil_socket_t fd, short what, void *ctx)
 	stack_session_run(s);
 }
 
-/*
- * The program's ring is half full, or has a stack of a process without tables. The newest records
- * matter, and are read when they are old enough (CPU_RINGS_DELAY_NS).
- */
+/* The program's ring is half full, or has a stack of a process without tables. The newest records
+ * matter, and are read when they are old enough (CPU_RINGS_DELAY_NS). */
 static void stack_session_on_program(evutil_socket_t fd, short what, void *ctx)
 {
 	struct stack_session *s = ctx;
@@ -182,10 +180,8 @@ void stack_session_start(struct stack_session *s)
 	ds_started(s->h);
 }
 
-/*
- * Reads all records from before the flush, also those that CPU_RINGS_DELAY_NS would leave: the
- * records of a running CPU are visible at once.
- */
+/* Reads all records from before the flush, also those that CPU_RINGS_DELAY_NS would leave: the
+ * records of a running CPU are visible at once. */
 void stack_session_flush(void *instance, uint64_t flush_id)
 {
 	struct stack_session *s = instance;

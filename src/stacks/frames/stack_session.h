@@ -27,11 +27,9 @@ struct stack_session;
 enum { STACK_STATE_BEGINS = 1, STACK_STATE_NEEDED = 2 };
 
 struct stack_session_ops {
-	/*
-	 * Reads records; those younger than CPU_RINGS_DELAY_NS only if `reads_all`. Sets `has_more`
+	/* Reads records; those younger than CPU_RINGS_DELAY_NS only if `reads_all`. Sets `has_more`
 	 * if it stopped before the last one; then another pass of the round follows. Returns false
-	 * if it waits for an answer.
-	 */
+	 * if it waits for an answer. */
 	bool (*read)(struct stack_session *s);
 	/* Writes what was read. is_last: the last pass of the round. */
 	void (*write)(struct stack_session *s, bool is_last);
@@ -78,10 +76,8 @@ int stack_session_init(struct stack_session *s, struct ds_handle *h, const struc
 void stack_session_deinit(struct stack_session *s);
 /* Watches the rings. Returns 0 or -ENOMEM. */
 int stack_session_watch_rings(struct stack_session *s);
-/*
- * Creates `program_wakeup`, which fires when the program's descriptor is readable. Returns 0 or
- * -ENOMEM.
- */
+/* Creates `program_wakeup`, which fires when the program's descriptor is readable. Returns 0 or
+ * -ENOMEM. */
 int stack_session_watch_program(struct stack_session *s, int fd);
 
 /* Begins the rounds, unless `refusal` is set. */

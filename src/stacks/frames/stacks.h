@@ -92,10 +92,8 @@ static inline bool stacks_has_written(const struct stacks *s, uint32_t stack)
 }
 bool stacks_is_full(const struct stacks *s);
 
-/*
- * Each returns the number of a frame, stack or name; or -ENOMEM, also if there are STACKS_NAMES_MAX
- * bytes of names. len 0: the function is unknown.
- */
+/* Each returns the number of a frame, stack or name; or -ENOMEM, also if there are STACKS_NAMES_MAX
+ * bytes of names. len 0: the function is unknown. */
 int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 int stacks_add_data_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 /* The space has the number jit. A frame is added again if its name is of a version before `moved`,

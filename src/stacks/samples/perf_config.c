@@ -244,19 +244,15 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 		c->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	c->attr.exclude_callchain_kernel = !c->has_kernel_frames;
 	c->attr.exclude_callchain_user = !c->has_user_frames;
-	/*
-	 * The kernel writes mappings, names and ends of processes to the same rings, as they
-	 * happen.
-	 */
+	/* The kernel writes mappings, names and ends of processes to the same rings, as they
+	 * happen. */
 	c->attr.mmap = c->attr.mmap2 = c->attr.comm = c->attr.comm_exec = c->attr.task =
 		c->has_user_frames;
 }
 
-/*
- * Returns the clock of the config, which the followers share. Default: CLOCK_BOOTTIME. Events other
+/* Returns the clock of the config, which the followers share. Default: CLOCK_BOOTTIME. Events other
  * than software events may sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and
- * CLOCK_MONOTONIC_RAW: they get CLOCK_MONOTONIC instead, which readers convert.
- */
+ * CLOCK_MONOTONIC_RAW: they get CLOCK_MONOTONIC instead, which readers convert. */
 static clockid_t choose_clock(const struct perf_config *c, const Pb__PerfEvents__Timebase *t)
 {
 	bool has_all = c->attr.type == PERF_TYPE_SOFTWARE;
@@ -344,10 +340,8 @@ static bool has_pid(const int32_t *pids, size_t n, pid_t pid)
 	return false;
 }
 
-/*
- * Returns true if a pattern matches the program's path, or its last component. '*' matches any
- * text.
- */
+/* Returns true if a pattern matches the program's path, or its last component. '*' matches any
+ * text. */
 static bool matches_any_pattern(char *const *patterns, size_t n, const char *cmdline)
 {
 	const char *slash = strrchr(cmdline, '/');

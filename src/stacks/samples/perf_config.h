@@ -9,10 +9,8 @@
 #include "bpf/samples.h"
 #include "config/data_source_config.pb-c.h"
 
-/*
- * PerfEventConfig, checked and with its defaults. Older spellings of a field (sampling_frequency,
- * target_pid beside callstack_sampling.scope) mean the same.
- */
+/* PerfEventConfig, checked and with its defaults. Older spellings of a field (sampling_frequency,
+ * target_pid beside callstack_sampling.scope) mean the same. */
 #define PERF_CONFIG_FREQUENCY                                                                      \
 	10 /* samples of a CPU a second; the default of Perfetto's traced_perf */
 #define PERF_CONFIG_RING_PAGES 256

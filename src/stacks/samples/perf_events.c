@@ -139,10 +139,8 @@ static const char *advice_for_error(int error, const struct perf_config *c)
 	return "";
 }
 
-/*
- * Opens the events of the chosen CPUs; a CPU that is offline has none. Returns 0 if there is one
- * and no CPU failed. With ignore_open_failure some CPUs may fail.
- */
+/* Opens the events of the chosen CPUs; a CPU that is offline has none. Returns 0 if there is one
+ * and no CPU failed. With ignore_open_failure some CPUs may fail. */
 static int open_events(struct perf_session *s)
 {
 	int failed = -ENODEV;
@@ -163,10 +161,8 @@ static int open_events(struct perf_session *s)
 	return failed;
 }
 
-/*
- * Opens the events with the program. The kernel must not compute stacks as well, for samples that
- * are never read.
- */
+/* Opens the events with the program. The kernel must not compute stacks as well, for samples that
+ * are never read. */
 static int open_with_program(struct perf_session *s)
 {
 	uint64_t sample_type = s->perf.attr.sample_type;

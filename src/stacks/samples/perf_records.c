@@ -21,19 +21,15 @@ struct sample_record {
 	uint32_t pid, tid;
 	uint64_t time;
 	uint32_t cpu, unused;
-	/*
-	 * With followers the number of counts; then each count, and after it the number of lost
-	 * records if the ring counts them; then, with CALLCHAIN, n and n addresses.
-	 */
+	/* With followers the number of counts; then each count, and after it the number of lost
+	 * records if the ring counts them; then, with CALLCHAIN, n and n addresses. */
 	uint64_t rest[];
 };
 
 /* ---- processes ---- */
 
-/*
- * Returns true if the program is one of the first that were sampled in addition to those of the
- * scope, up to the number that the config allows. cmdline begins with the program.
- */
+/* Returns true if the program is one of the first that were sampled in addition to those of the
+ * scope, up to the number that the config allows. cmdline begins with the program. */
 static bool admit_additional(struct perf_session *s, const char *cmdline)
 {
 	char *copy;
@@ -86,11 +82,9 @@ static bool has_user_frames(const uint64_t *addresses, size_t n)
 	return false;
 }
 
-/*
- * Adds the stack of a sample. chain: n and its addresses, of which the record has `room` at most.
+/* Adds the stack of a sample. chain: n and its addresses, of which the record has `room` at most.
  * Returns the number of the stack + 1; 0: none. A walk by frame pointers has the error that
- * indicates this if the config requests another kind.
- */
+ * indicates this if the config requests another kind. */
 static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, size_t room,
 				 struct address_space *a, uint8_t *ret_error)
 {
@@ -139,11 +133,9 @@ static uint8_t cpu_mode_from_misc(uint16_t misc)
 	}
 }
 
-/*
- * Begins a sample of the process, which add_sample() completes. Returns 0; -EAGAIN if it has to
+/* Begins a sample of the process, which add_sample() completes. Returns 0; -EAGAIN if it has to
  * wait for an answer; -ENOENT if the process is not sampled, or there is no memory, which is
- * counted.
- */
+ * counted. */
 static int begin_sample(struct perf_session *s, const struct perf_sample *sample,
 			struct address_space **ret)
 {
@@ -175,10 +167,8 @@ static void add_sample(struct perf_session *s, const struct perf_sample *sample,
 	s->samples[s->n_samples++] = *sample;
 }
 
-/*
- * Reads the counter values of a record; the value of the event comes first. n: the words left in
- * the record. Returns how many words the values take; 0 if the record is too short.
- */
+/* Reads the counter values of a record; the value of the event comes first. n: the words left in
+ * the record. Returns how many words the values take; 0 if the record is too short. */
 static size_t read_counter_values(const struct perf_session *s, const struct cpu_ring *ring,
 				  const uint64_t *words, size_t n, uint64_t *ret_counts)
 {
@@ -248,10 +238,8 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 
 /* ---- other records ---- */
 
-/*
- * Rows are needed for the files of processes that are sampled. Which programs are sampled in
- * addition to those of the scope is not known before their samples.
- */
+/* Rows are needed for the files of processes that are sampled. Which programs are sampled in
+ * addition to those of the scope is not known before their samples. */
 static void request_rows_of_record(struct perf_session *s, const struct perf_event_header *h)
 {
 	struct file_mapping m;
@@ -326,10 +314,8 @@ static void report_program_losses(struct perf_session *s)
 	}
 }
 
-/*
- * Handles the oldest record of all rings, up to that time. Returns 0; -EAGAIN if it has to wait for
- * an answer; -ENOENT if there is none.
- */
+/* Handles the oldest record of all rings, up to that time. Returns 0; -EAGAIN if it has to wait for
+ * an answer; -ENOENT if there is none. */
 static int handle_oldest_record(struct perf_session *s, uint64_t until)
 {
 	struct cpu_ring *r = cpu_rings_find_earliest(&s->base.rings, until);

@@ -126,10 +126,8 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 	return r;
 }
 
-/*
- * Reads the config and opens the rings. A refusal by the config or the kernel is written to the
- * trace, which then has no samples.
- */
+/* Reads the config and opens the rings. A refusal by the config or the kernel is written to the
+ * trace, which then has no samples. */
 static int read_config_and_open(struct perf_session *s, const struct ds_env *env)
 {
 	int r = perf_source_read_config(s, env);

@@ -10,10 +10,9 @@
 #include "stacks/unwind/unwind_maps.h"
 #include "subjects/subject.h"
 
-/*
- * The program of bpf/sample_filter.bpf.c, for events whose samples the kernel writes: of these only
- * those of the subject. Not for tracepoints: there a program would select for other tracers, too.
- */
+/* The program of bpf/sample_filter.bpf.c, for events whose samples the kernel writes: of these only
+ * those of the subject. Not for tracepoints: there a program would select for other tracers,
+ * too. */
 struct sample_filter;
 
 /* Returns 0, or -errno and sets why. subject: borrowed until free. */
@@ -44,10 +43,8 @@ struct sample_program_config {
 	size_t ring_size; /* bytes of the ring of all CPUs, a power of two */
 };
 
-/*
- * Loads the program. Returns 0, or -errno and sets why: -EOPNOTSUPP if this build or architecture
- * has none.
- */
+/* Loads the program. Returns 0, or -errno and sets why: -EOPNOTSUPP if this build or architecture
+ * has none. */
 int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
 		       struct err_text *why);
 /* No-op for NULL. */

@@ -6,10 +6,8 @@
 
 struct owner_share;
 
-/*
- * How much of a table the files of each user take up. Files of root are not limited: most programs
- * and libraries are root's. The files of other users cannot fill the table.
- */
+/* How much of a table the files of each user take up. Files of root are not limited: most programs
+ * and libraries are root's. The files of other users cannot fill the table. */
 struct owner_shares {
 	/* Set by the caller. */
 	uint32_t max_each; /* of the files of one user */

@@ -51,11 +51,9 @@ static bool is_in_use(const struct row_pool *p, const struct row_range *r, uint6
 	return r->used_ns && now < r->used_ns + p->keep_ns;
 }
 
-/*
- * Evicts a range of rows to make room for n rows: one that has not been used for a long time,
+/* Evicts a range of rows to make room for n rows: one that has not been used for a long time,
  * preferably of `owner`, then of any user but root, then of any; or the largest range, if it is
- * much larger than n. Returns false if no range can be evicted.
- */
+ * much larger than n. Returns false if no range can be evicted. */
 static bool evict_range(struct row_pool *p, uint32_t owner, uint32_t n, bool is_owner_full,
 			bool are_users_full)
 {

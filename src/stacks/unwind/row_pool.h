@@ -61,9 +61,7 @@ struct row_pool {
 int row_pool_init(struct row_pool *p, const struct unwind_maps *maps);
 void row_pool_deinit(struct row_pool *p);
 
-/*
- * Returns the range with the rows of a file, which it adds unless there are equal ones. The rules
- * of the rows are numbers in `rules`; the call replaces them. NULL: there is no room.
- */
+/* Returns the range with the rows of a file, which it adds unless there are equal ones. The rules
+ * of the rows are numbers in `rules`; the call replaces them. NULL: there is no room. */
 struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
 			       uint32_t n_rules, struct unwind_row *rows, uint32_t n_rows);

@@ -6,10 +6,8 @@
 
 struct pooled_rule;
 
-/*
- * The rules of all files: each different rule once, with a number, while ranges of rows refer to
- * it.
- */
+/* The rules of all files: each different rule once, with a number, while ranges of rows refer to
+ * it. */
 #define RULE_POOL_USER_MAX (UNWIND_RULES_MAX / 8) /* new rules by files of one user */
 #define RULE_POOL_USERS_MAX (UNWIND_RULES_MAX / 2) /* by files of all users but root */
 

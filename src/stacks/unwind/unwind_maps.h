@@ -7,10 +7,8 @@
 
 #include "bpf/unwind_tables.h"
 
-/*
- * The BPF maps of bpf/unwind_tables.h. Programs get them by bpf_map__reuse_fd(). Without eBPF
- * (EBPF=no) they cannot be created.
- */
+/* The BPF maps of bpf/unwind_tables.h. Programs get them by bpf_map__reuse_fd(). Without eBPF
+ * (EBPF=no) they cannot be created. */
 struct unwind_maps {
 	int rows_fd, rules_fd, files_fd, state_fd; /* owned */
 	struct unwind_row *rows; /* owned: the mapped array, of UNWIND_ROWS_MAX */

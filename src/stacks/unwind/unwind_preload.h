@@ -5,12 +5,10 @@
 
 #include "stacks/files/file_reader.h"
 
-/*
- * Makes the rows of the files that processes map, before a data source takes its first stack. It
+/* Makes the rows of the files that processes map, before a data source takes its first stack. It
  * ends when the rows are there; after UNWIND_PRELOAD_MS; or when the tables are so full that
  * further files would push out others. The files that are left are read later, when a stack misses
- * them.
- */
+ * them. */
 #define UNWIND_PRELOAD_MS 2000
 
 struct unwind_preload {

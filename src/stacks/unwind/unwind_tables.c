@@ -28,11 +28,9 @@
 #define REFUSED_NS (10 * NS_PER_S) /* the same of one whose rows had no room */
 #define SEEN_MAX 4096 /* mapped files that are remembered */
 
-/*
- * A file that processes map, as their mappings describe it: device, inode, its generation, and
+/* A file that processes map, as their mappings describe it: device, inode, its generation, and
  * path. It may be changed in place, and without a generation it may be another file later. Then
- * programs miss it (`lacks` of unwind_tables_request_file), and the file is requested again.
- */
+ * programs miss it (`lacks` of unwind_tables_request_file), and the file is requested again. */
 struct seen_file {
 	struct known_file *file; /* borrowed; NULL: it is not known yet, or cannot be read */
 	uint64_t requested_ns; /* CLOCK_MONOTONIC: the last answer; 0: none */
@@ -405,10 +403,8 @@ static bool begin_rows(const struct file_answer *a)
 	return true;
 }
 
-/*
- * Handles the end of the rows. Without room for them, programs go on missing the file. A file that is only
- * mapped takes no room from others: it is read again once a program has missed it.
- */
+/* Handles the end of the rows. Without room for them, programs go on missing the file. A file that is only
+ * mapped takes no room from others: it is read again once a program has missed it. */
 static void end_rows(struct known_file *f)
 {
 	tables.rows.evicts = tables.current.seen->is_missed;

@@ -42,21 +42,17 @@ struct unwind_tables_stats {
 	uint64_t n_cut; /* files with code without rows, because a limit of eh_rows.h was reached */
 };
 
-/*
- * The first user creates the maps. Returns 0; -ENOTSUP if the file reader does not run or this
- * build has no eBPF; or -errno. loop is borrowed while a user is joined.
- */
+/* The first user creates the maps. Returns 0; -ENOTSUP if the file reader does not run or this
+ * build has no eBPF; or -errno. loop is borrowed while a user is joined. */
 int unwind_tables_join(struct unwind_tables_user *u, struct event_base *loop);
 /* The last user destroys the maps. No-op if u has not joined. */
 void unwind_tables_leave(struct unwind_tables_user *u);
 /* Returns the maps, for bpf_map__reuse_fd(); valid while a user is joined. */
 const struct unwind_maps *unwind_tables_maps(void);
 
-/*
- * Reads the rows of a mapped file for the tables; path has m->path_len bytes. pid maps it there.
+/* Reads the rows of a mapped file for the tables; path has m->path_len bytes. pid maps it there.
  * Copies what it needs. No-op if no user is joined, or the tables have the file. lacks: a program
- * has missed it: it is read again, because it may have changed; but not all the time.
- */
+ * has missed it: it is read again, because it may have changed; but not all the time. */
 void unwind_tables_request_file(int32_t pid, const struct file_mapping *m, const char *path,
 				bool lacks);
 /* Returns whether a file is being read; then others may be in the queue. */

@@ -203,10 +203,8 @@ static bool name_matches_pattern(struct span name, const char *pattern)
 	return span_is(name, pattern);
 }
 
-/*
- * Cuts what compilers and the kernel's macros add to the name of a function: .isra.0, .constprop.0,
- * .part.0, .cold, .llvm.123; __x64_sys_read is sys_read, __do_sys_read as well.
- */
+/* Cuts what compilers and the kernel's macros add to the name of a function: .isra.0, .constprop.0,
+ * .part.0, .cold, .llvm.123; __x64_sys_read is sys_read, __do_sys_read as well. */
 static struct span strip_name_suffixes(struct span name)
 {
 	static const char *const prefixes[] = {"__x64_", "__ia32_", "__arm64_", "__se_", "__do_"};

@@ -60,9 +60,8 @@ static const char *const state_names[WAIT_STATES] = {
 
 /* ---- the state of the sequences ---- */
 
-/*
- * Numbers of stack_session_switch_sequence(): readers turn each sequence into a session of samples.
- */
+/* Numbers of stack_session_switch_sequence(): readers turn each sequence into a session of
+ * samples. */
 enum { OF_WAITS, OF_WAKERS };
 
 static void write_descriptor(struct pb_enc *e, uint32_t field, const char *name, unsigned unit)

@@ -268,9 +268,8 @@ int waits_program_wakeup_fd(const struct waits_program *p)
 	return ebpf_object_map(p->object, "waits");
 }
 
-/*
- * Looks the process up in the map of recorded ones, in which the programs keep the children, too.
- */
+/* Looks the process up in the map of recorded ones, in which the programs keep the children,
+ * too. */
 bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pid)
 {
 	uint8_t yes;

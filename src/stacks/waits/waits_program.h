@@ -9,9 +9,7 @@
 #include "stacks/unwind/unwind_maps.h"
 #include "stacks/waits/waits_config.h"
 
-/*
- * The BPF programs of linux.waits (bpf/waits.bpf.c): load, records, totals, limits, cost.
- */
+/* The BPF programs of linux.waits (bpf/waits.bpf.c): load, records, totals, limits, cost. */
 struct waits_program;
 
 /* Records in the order of the ring: each is its size (uint32_t), then its bytes, 8-byte aligned. */
@@ -39,11 +37,9 @@ struct waits_counts {
 	uint64_t missed_programs; /* of awaited containers (ebpf/engine/new_groups.h) */
 };
 
-/*
- * Loads and attaches the programs; from now on they record. own: the processes of the recorder;
+/* Loads and attaches the programs; from now on they record. own: the processes of the recorder;
  * tables: for user stacks, borrowed while the programs run; NULL: by frame pointers. Returns 0, or
- * -errno and sets e.
- */
+ * -errno and sets e. */
 int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
 		      const struct unwind_maps *tables, const char *tracefs_root,
 		      struct waits_program **ret, struct err_text *e);
@@ -62,10 +58,8 @@ void waits_program_end_waits(struct waits_program *p, struct waits_queue *q);
 /* Clears the list of sent stacks: the programs send each stack again. */
 void waits_program_clear_sent_stacks(struct waits_program *p);
 
-/*
- * Adds the totals that each CPU keeps for itself to the tables, before these are read. Returns 0 or
- * -errno.
- */
+/* Adds the totals that each CPU keeps for itself to the tables, before these are read. Returns 0 or
+ * -errno. */
 int waits_program_flush_totals(struct waits_program *p);
 /* Calls fn for each total of a table. Returns 0 or -errno. */
 int waits_program_each_total(struct waits_program *p, unsigned table,
@@ -74,9 +68,7 @@ int waits_program_each_total(struct waits_program *p, unsigned table,
 int waits_program_remove_total(struct waits_program *p, unsigned table, const void *key,
 			       struct wait_sum *ret);
 
-/*
- * To be called once a period: measures the cost in one period of ten, and lowers the limits.
- * Returns false if the cost stays above max_overhead_percent with all limits at 0.
- */
+/* To be called once a period: measures the cost in one period of ten, and lowers the limits.
+ * Returns false if the cost stays above max_overhead_percent with all limits at 0. */
 bool waits_program_check_cost(struct waits_program *p);
 void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret);

@@ -57,11 +57,9 @@ static void store_stack(struct waits_session *s, uint64_t hash, const struct sta
 		free(k);
 }
 
-/*
- * Counts the innermost frames of a waker's stack that belong to the tracepoint and its programs.
+/* Counts the innermost frames of a waker's stack that belong to the tracepoint and its programs.
  * They are not functions of the kernel, and their addresses may have the name of a symbol before
- * them.
- */
+ * them. */
 static uint32_t count_tracing_frames(const struct waits_session *s, const struct wait_stack *r)
 {
 	const struct symbol_table *table = symbol_cache_table(&s->base.resolver.symbols);
@@ -146,9 +144,8 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 	}
 }
 
-/*
- * Only the sizes of the programs' records are checked, because the programs belong to this project.
- */
+/* Only the sizes of the programs' records are checked, because the programs belong to this
+ * project. */
 static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
 {
 	size_t head = offsetof(struct wait_stack, addresses);

@@ -292,9 +292,8 @@ static void waits_flush(void *instance, uint64_t flush_id)
 	stack_session_flush(instance, flush_id);
 }
 
-/*
- * Stops the recording. Reads the records and totals at once, so that the programs can be removed.
- */
+/* Stops the recording. Reads the records and totals at once, so that the programs can be
+ * removed. */
 static void waits_stop(void *instance)
 {
 	struct waits_session *s = instance;

@@ -7,10 +7,8 @@
 #include "unit/fake_port.h"
 #include "wire/pb_dec.h"
 
-/*
- * A tracing service with one session, on the test's loop. It answers as a service should, but where
- * its script says otherwise.
- */
+/* A tracing service with one session, on the test's loop. It answers as a service should, but where
+ * its script says otherwise. */
 struct fake_session {
 	struct fake_port port;
 	const char *silent; /* never answers this method */

@@ -317,10 +317,8 @@ static const struct arbiter_ops fake_ops = {
 
 /* ---- packets ---- */
 
-/*
- * Puts one writer's packets together from its chunks in order. Each packet goes to fn; broken ones
- * (their end says "drop this packet") too, with data NULL. Empty fragments are passed over.
- */
+/* Puts one writer's packets together from its chunks in order. Each packet goes to fn; broken ones
+ * (their end says "drop this packet") too, with data NULL. Empty fragments are passed over. */
 static inline void fake_packets(struct fake_service *s, uint16_t writer_id,
 				void (*fn)(void *ctx, const uint8_t *data, size_t len), void *ctx)
 {

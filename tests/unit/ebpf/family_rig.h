@@ -6,10 +6,8 @@
 #include "unit/client/read_tracks.h"
 #include "unit/ebpf/fake_bpf.h"
 
-/*
- * One family in a kernel that is not one (fake_bpf.h), of which the test gives the facts:
- * rig_start(), fill maps, rig_read() and see tracks, below "eBPF". rig_end() in the teardown.
- */
+/* One family in a kernel that is not one (fake_bpf.h), of which the test gives the facts:
+ * rig_start(), fill maps, rig_read() and see tracks, below "eBPF". rig_end() in the teardown. */
 #define RIG_CPUS 4u
 
 static struct {

@@ -6,10 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * Takes the place of write(2): writes of this text fail, as the kernel's do while another process
- * uses the setting. NULL: none fails.
- */
+/* Takes the place of write(2): writes of this text fail, as the kernel's do while another process
+ * uses the setting. NULL: none fails. */
 static const char *busy_text;
 
 ssize_t write(int fd, const void *data, size_t len)

@@ -77,11 +77,9 @@ static inline void event_text_named(const struct pb_field *field)
 	assert(pb_dec_ok(&d));
 }
 
-/*
- * Encodes a record: "1=-1 2='text' 3=<00ff>", the fields of the event's message; fields of a
+/* Encodes a record: "1=-1 2='text' 3=<00ff>", the fields of the event's message; fields of a
  * GenericFtraceEvent by their names. " bad" at the end: a field was outside the record. Time and
- * thread are checked. The text is valid until the next call.
- */
+ * thread are checked. The text is valid until the next call. */
 static inline const char *event_text(const struct compiled_event *ev, struct encode_ctx *ctx,
 				     const void *payload, size_t len)
 {

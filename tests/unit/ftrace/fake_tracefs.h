@@ -14,10 +14,8 @@
 #include "unit/fixture.h"
 #include "unit/temp_dir.h"
 
-/*
- * A directory that stands in for tracefs, with one instance in it whose files are plain files. What
- * the kernel would do when they are written, it does not do. Names of files are relative to it.
- */
+/* A directory that stands in for tracefs, with one instance in it whose files are plain files. What
+ * the kernel would do when they are written, it does not do. Names of files are relative to it. */
 static char *fake_root;
 
 static inline int fake_root_setup(void **state)

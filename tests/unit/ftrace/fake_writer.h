@@ -13,11 +13,9 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
-/*
- * client/transport/writer.h without a service: packets land one after another in one stretch of
+/* client/transport/writer.h without a service: packets land one after another in one stretch of
  * memory, as the records of a trace file. The encoder sees it in ranges of the size that the test
- * wants, so that messages are cut anywhere.
- */
+ * wants, so that messages are cut anywhere. */
 #define FAKE_WRITER_ROOM (1ull << 30) /* address space; touched as it fills */
 
 struct writer {

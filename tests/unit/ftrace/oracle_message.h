@@ -18,10 +18,8 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/*
- * What a trace says of the fields of an event: their numbers and types, by its own
- * message (proto_events.h) and by the descriptors of the bundle.
- */
+/* What a trace says of the fields of an event: their numbers and types, by its own
+ * message (proto_events.h) and by the descriptors of the bundle. */
 #define ORACLE_FIELDS 256
 #define ORACLE_ADDRESSES 4096
 

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * What /proc/kallsyms says of an address, in the plainest way: every line is kept, and a look-up
- * walks to the last one at or before it. To compare with.
- */
+/* What /proc/kallsyms says of an address, in the plainest way: every line is kept, and a look-up
+ * walks to the last one at or before it. To compare with. */
 struct oracle_symbol {
 	uint64_t address;
 	size_t line;

@@ -12,10 +12,8 @@
 #include "ftrace/events/event_table.h"
 #include "ftrace/format/ring_page.h"
 
-/*
- * A directory of tests/data/ftrace (see record.sh there): recorded pages of a few CPUs, and the
- * formats of all events in them.
- */
+/* A directory of tests/data/ftrace (see record.sh there): recorded pages of a few CPUs, and the
+ * formats of all events in them. */
 #define PAGE_SET_CPUS 4
 
 struct page_set {

@@ -8,10 +8,8 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 
-/*
- * The setting up of one session in a directory that stands in for tracefs: its instance is
- * instances/x, its config a text.
- */
+/* The setting up of one session in a directory that stands in for tracefs: its instance is
+ * instances/x, its config a text. */
 static struct setup_errors errors;
 static struct instance instance;
 static struct setup setup;

@@ -16,11 +16,9 @@ TEST(every_row_is_whole)
 	}
 }
 
-/*
- * The list that users know, in its order: docs/ has each one, Perfetto has those that are not
+/* The list that users know, in its order: docs/ has each one, Perfetto has those that are not
  * marked. Those of Android, and one that traces the tracer, are noise on this system. Those that
- * tell of changes only tell all again after a clear of the incremental state.
- */
+ * tell of changes only tell all again after a clear of the incremental state. */
 static const struct {
 	const char *name;
 	bool clears;

@@ -9,8 +9,10 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 
-/* One instance of a source of counter tracks, with directories for /proc (proc_root) and /sys (the
- * same) and a loop; its passes run one by one. */
+/*
+ * One instance of a source of counter tracks, with directories for /proc (proc_root) and /sys (the
+ * same) and a loop; its passes run one by one.
+ */
 
 static Pb__DataSourceConfig config;
 static struct ds_env env;

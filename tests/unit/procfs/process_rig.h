@@ -124,10 +124,8 @@ static inline void put_threads(int pid, int n)
 
 /* ---- rows of the packets ---- */
 
-/*
- * Finds rows in the messages of the packets: those in the field of a message whose id field has the
- * value. Returns their number; *ret_row (if not NULL) is the last one.
- */
+/* Finds rows in the messages of the packets: those in the field of a message whose id field has the
+ * value. Returns their number; *ret_row (if not NULL) is the last one. */
 static inline unsigned find_rows(uint32_t message, uint32_t field, uint32_t id_field, int32_t id,
 				 struct pb_field *ret_row)
 {

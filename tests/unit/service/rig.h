@@ -320,11 +320,9 @@ static inline const struct trace_buffer_stats *stage_stats(struct stage *g, size
 	return trace_buffer_stats(trace_get_buffer(rig_session(&g->rig)->trace, buffer));
 }
 
-/*
- * A test that gets a stage. A file whose source has flags or whose producer lets itself be scraped
+/* A test that gets a stage. A file whose source has flags or whose producer lets itself be scraped
  * defines STAGE_FLAGS or STAGE_SCRAPING before it includes this header; one with more to set up
- * defines STAGE_SETUP and STAGE_TEARDOWN.
- */
+ * defines STAGE_SETUP and STAGE_TEARDOWN. */
 #ifndef STAGE_FLAGS
 #define STAGE_FLAGS 0
 #endif

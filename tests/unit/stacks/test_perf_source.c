@@ -8,10 +8,8 @@
 #include "unit/procfs/fake_producer.h"
 #include "unit/stacks/fake_ring.h"
 
-/*
- * A kernel with two CPUs, of which only the first one has the event: takes the place of
- * cpu_ring_open() and of sysconf(3).
- */
+/* A kernel with two CPUs, of which only the first one has the event: takes the place of
+ * cpu_ring_open() and of sysconf(3). */
 static int first_fd;
 
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program reader makes of the answers of its process, which a hostile file may have taken
- * over. This test answers in its place. */
+/*
+ * What the program reader makes of the answers of its process, which a hostile file may have taken
+ * over. This test answers in its place.
+ */
 #include <sys/socket.h>
 
 #include "symbols/program_reader.h"

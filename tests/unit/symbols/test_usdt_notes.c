@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Static probes in files that this test makes, well formed and not. Those that the assembler makes
- * are in test_program_reader.c. */
+/*
+ * Static probes in files that this test makes, well formed and not. Those that the assembler makes
+ * are in test_program_reader.c.
+ */
 #include "symbols/usdt_notes.h"
 #include "unit/symbols/elf_image.h"
 

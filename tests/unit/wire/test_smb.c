@@ -308,8 +308,8 @@ TEST_WITH(word_rewritten_while_we_read, NULL, NULL)
 	}
 }
 
-/* A chunk's place is that of the layout in the word that was exchanged, whatever was there before.
- */
+/* A chunk's place is that of the layout in the word that was exchanged, whatever was there
+ * before. */
 TEST(place_follows_the_layout_of_the_moment)
 {
 	struct smb m = memory(32768);

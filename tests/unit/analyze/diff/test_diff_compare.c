@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of two sides with known changes: what is a finding, its size, its order, and what explains
- * it. */
+/*
+ * Rows of two sides with known changes: what is a finding, its size, its order, and what explains
+ * it.
+ */
 #include <math.h>
 
 #include "analyze/diff/diff_compare.h"

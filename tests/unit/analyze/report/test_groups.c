@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in groups: sums, the last of the longest ones, percentiles by nearest rank, and the
- * largest ones. */
+/*
+ * Numbers in groups: sums, the last of the longest ones, percentiles by nearest rank, and the
+ * largest ones.
+ */
 #include <stdlib.h>
 
 #include "analyze/report/groups.h"

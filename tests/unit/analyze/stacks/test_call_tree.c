@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of code, the function that says most about a wait, and trees of calls: of the stacks of one
- * packet sequence. */
+/*
+ * Names of code, the function that says most about a wait, and trees of calls: of the stacks of one
+ * packet sequence.
+ */
 #include "analyze/import/import.h"
 #include "analyze/stacks/call_tree.h"
 #include "analyze/stacks/code.h"

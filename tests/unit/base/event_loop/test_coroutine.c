@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the work and the loop do is noted, a letter a step; a kernel call that lasts is the reading
- * of an empty pipe. */
+/*
+ * What the work and the loop do is noted, a letter a step; a kernel call that lasts is the reading
+ * of an empty pipe.
+ */
 
 #include <event2/event.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfetto as a script calls it: the config that the service gets, the exit code, and the tables of
- * --query. Both programs together are in tests/interop/test_perfetto_cli.sh. */
+/*
+ * perfetto as a script calls it: the config that the service gets, the exit code, and the tables of
+ * --query. Both programs together are in tests/interop/test_perfetto_cli.sh.
+ */
 #include "cli/terminal/verb.h"
 #include "unit/cli/verb_child.h"
 

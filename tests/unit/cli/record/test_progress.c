@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is printed while it records, from the service's counters and the files of the kernel's
- * rings. */
+/*
+ * What is printed while it records, from the service's counters and the files of the kernel's
+ * rings.
+ */
 #include "unit/test.h"
 
 #include "base/system/fs.h"

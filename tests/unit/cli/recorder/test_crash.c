@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring that survives a crash, in a directory that stands in for tracefs, with pages that a
- * kernel wrote. */
+/*
+ * The ring that survives a crash, in a directory that stands in for tracefs, with pages that a
+ * kernel wrote.
+ */
 #include <sys/stat.h>
 
 #include "base/system/fs.h"

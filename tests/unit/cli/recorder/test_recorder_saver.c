@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of the snapshots that triggers save. Instead of sonda, the process that writes one is this program
- * again, which has no test of the name "snapshot" and ends: what counts here is which triggers may save. */
+/*
+ * Limits of the snapshots that triggers save. Instead of sonda, the process that writes one is this program
+ * again, which has no test of the name "snapshot" and ends: what counts here is which triggers may save.
+ */
 #include <limits.h>
 
 #include <event2/event.h>

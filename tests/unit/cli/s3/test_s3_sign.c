@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The expected values are those of AWS' documentation: "Examples: Signature Calculations in AWS
- * Signature Version 4" and "Deriving the signing key". */
+/*
+ * The expected values are those of AWS' documentation: "Examples: Signature Calculations in AWS
+ * Signature Version 4" and "Deriving the signing key".
+ */
 #include "cli/s3/s3_sign.h"
 
 #include "base/core/mem.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Presets of the program and of directories: which wins, which are refused; and that the shipped
- * ones are good. */
+/*
+ * Presets of the program and of directories: which wins, which are refused; and that the shipped
+ * ones are good.
+ */
 
 #include "cli/terminal/presets.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"

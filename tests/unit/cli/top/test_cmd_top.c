@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sessions of sonda top, as a service sees them. Its screens and keys are in
- * tests/system/test_top.sh. */
+/*
+ * The sessions of sonda top, as a service sees them. Its screens and keys are in
+ * tests/system/test_top.sh.
+ */
 
 #include "base/core/clock.h"
 #include "cli/terminal/verb.h"

@@ -476,10 +476,8 @@ static size_t free_chunks(struct rig *r, enum smb_layout layout)
 	return n;
 }
 
-/*
- * All but `left` chunks are taken; a packet of `size` bytes is written, then, with the memory free
- * again, one more. The packet arrives whole or not at all, and the next one tells.
- */
+/* All but `left` chunks are taken; a packet of `size` bytes is written, then, with the memory free
+ * again, one more. The packet arrives whole or not at all, and the next one tells. */
 static void exhaust(unsigned left, size_t size, bool in_place, bool prefix)
 {
 	struct rig r;
@@ -657,10 +655,8 @@ WRITER_TEST(packets_larger_than_the_memory_arrive, 4096, 2, SMB_DIV1, true, WRIT
 	assert_int_equal(writer_dropped(l->w), 0);
 }
 
-/*
- * One chunk is the whole memory: what fits into the rest of it goes through, what does not is
- * dropped, without a wait for a service that has nothing to give.
- */
+/* One chunk is the whole memory: what fits into the rest of it goes through, what does not is
+ * dropped, without a wait for a service that has nothing to give. */
 WRITER_TEST(a_memory_of_one_chunk_is_enough_for_small_packets, 4096, 1, SMB_DIV1, false,
 	    WRITER_STALL)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of events by their format files, of a tracefs that the test writes and of this
- * machine's. */
+/*
+ * Fields of events by their format files, of a tracefs that the test writes and of this
+ * machine's.
+ */
 
 #include "ebpf/engine/object.h"
 #include "unit/test.h"

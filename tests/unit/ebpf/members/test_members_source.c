@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linux.cgroup_members without a kernel: records of the BPF programs, or a directory in place of
- * /proc, in; packets out. */
+/*
+ * linux.cgroup_members without a kernel: records of the BPF programs, or a directory in place of
+ * /proc, in; packets out.
+ */
 #include <event2/event.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>

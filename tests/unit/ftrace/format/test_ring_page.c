@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page walk: by hand, one test a kind of record and of damage; and on recorded pages against
- * libtraceevent's kbuffer. */
+/*
+ * The page walk: by hand, one test a kind of record and of damage; and on recorded pages against
+ * libtraceevent's kbuffer.
+ */
 
 #include <event-parse.h>
 #include <kbuffer.h>

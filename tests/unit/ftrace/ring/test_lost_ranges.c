@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of the ranges, whatever the order of gaps with and without one; and against a ring
- * that is played through. */
+/*
+ * The numbers of the ranges, whatever the order of gaps with and without one; and against a ring
+ * that is played through.
+ */
 
 #include "ftrace/ring/lost_ranges.h"
 #include "unit/rng.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of the data source, where there is no kernel to record: it answers everything, and its
- * stats say why it is empty. With a kernel: tests/root/test_ftrace.sh. */
+/*
+ * The life of the data source, where there is no kernel to record: it answers everything, and its
+ * stats say why it is empty. With a kernel: tests/root/test_ftrace.sh.
+ */
 
 #include <event2/event.h>
 
@@ -395,8 +397,10 @@ FIXTURE_TEST(flushes_without_end)
 	destroy_with_ring();
 }
 
-/* ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more
- * ---- */
+/*
+ * ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more
+ * ----
+ */
 
 static void write_slow_symbols(void)
 {
@@ -471,8 +475,10 @@ FIXTURE_TEST(a_flush_does_not_wait_for_symbols)
 	destroy_with_ring();
 }
 
-/* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader
- * ---- */
+/*
+ * ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader
+ * ----
+ */
 
 static void block_writes(const char *file)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events are enabled for a subscriber, and when what is published. With a kernel:
- * tests/root/test_short_lived.sh. */
+/*
+ * Which events are enabled for a subscriber, and when what is published. With a kernel:
+ * tests/root/test_short_lived.sh.
+ */
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/session/metadata_publisher.h"
 #include "unit/ftrace/setups.h"

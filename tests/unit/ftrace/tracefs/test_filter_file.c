@@ -8,10 +8,8 @@
 
 static struct err_text e;
 
-/*
- * Takes the place of write(2): refuses filters, and puts these words into the file as the kernel
- * does.
- */
+/* Takes the place of write(2): refuses filters, and puts these words into the file as the kernel
+ * does. */
 static const char *refusal;
 
 ssize_t write(int fd, const void *data, size_t len)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/*
- * The library's writers for one thread and one instance: packets go to memory. And a process, a
- * thread and a clock with the numbers that the tests expect. One test program includes it once.
- */
+/* The library's writers for one thread and one instance: packets go to memory. And a process, a
+ * thread and a clock with the numbers that the tests expect. One test program includes it once. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

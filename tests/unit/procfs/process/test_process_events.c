@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of tasks that start, change their names, execute a program or exit: which rows, from
- * which source, with which time. */
+/*
+ * The rows of tasks that start, change their names, execute a program or exit: which rows, from
+ * which source, with which time.
+ */
 #include "base/event_loop/time_slice.h"
 #include "unit/procfs/process_rig.h"
 

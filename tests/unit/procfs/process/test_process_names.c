@@ -276,10 +276,8 @@ FIXTURE_TEST(our_own_threads)
 		pthread_join(named[i].thread, NULL);
 }
 
-/*
- * The process that reads command lines waits for a lock: it is stopped here. The last test, because
- * that process stays.
- */
+/* The process that reads command lines waits for a lock: it is stopped here. The last test, because
+ * that process stays. */
 FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 {
 	uint64_t end = clock_boot_ns();

@@ -3,8 +3,10 @@
 #include "unit/test.h"
 #include "wire/pb_enc.h"
 
-/* What is read, in which order, and in how many steps. The model has the rest. Nothing is
- * overwritten. */
+/*
+ * What is read, in which order, and in how many steps. The model has the rest. Nothing is
+ * overwritten.
+ */
 
 static struct chunk c;
 

@@ -372,10 +372,8 @@ static void turn(void *ctx)
 	event_base_loop(r->loop, EVLOOP_NONBLOCK);
 }
 
-/*
- * Asks for a clone of a file whose thread does not send its range: it writes into a pipe that
- * is not read, which stands in for a file system that hangs.
- */
+/* Asks for a clone of a file whose thread does not send its range: it writes into a pipe that
+ * is not read, which stands in for a file system that hangs. */
 static uint64_t ask_while_the_source_hangs(struct stage *g, int *ret_reader)
 {
 	int fd = open_clone(g), pipes[2];

@@ -252,8 +252,8 @@ static pid_t pid_of_child(void)
 	return pid;
 }
 
-/* A terminal sends its signals to the whole process group, and systemd to all processes of a unit.
- */
+/* A terminal sends its signals to the whole process group, and systemd to all processes of a
+ * unit. */
 DIR_TEST(signals_do_not_end_it)
 {
 	struct err_text e;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of small ELF files whose .eh_frame this test writes byte by byte. Rows of real files are compared with readelf's in
- * tests/system/test_eh_rows.sh. */
+/*
+ * Rows of small ELF files whose .eh_frame this test writes byte by byte. Rows of real files are compared with readelf's in
+ * tests/system/test_eh_rows.sh.
+ */
 #include <dwarf.h>
 #include <elf.h>
 #include <sys/mman.h>

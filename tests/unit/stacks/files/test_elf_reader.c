@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that parses files: requests and descriptors in, answers out. User 4242 makes files
- * that fill its memory. */
+/*
+ * The process that parses files: requests and descriptors in, answers out. User 4242 makes files
+ * that fill its memory.
+ */
 #include <dlfcn.h>
 #include <lzma.h>
 #include <sys/socket.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the process that opens files; answers of the one that parses them, which may have been
- * taken over. */
+/*
+ * Requests to the process that opens files; answers of the one that parses them, which may have been
+ * taken over.
+ */
 #include <event2/event.h>
 #include <sys/socket.h>
 
