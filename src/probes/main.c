@@ -40,6 +40,7 @@
 #include "base/core/mem.h"
 #include "base/core/version.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/time_slice.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -63,6 +64,7 @@
 
 #define MAX_FILES 65536 /* each session opens a ring buffer for each CPU */
 #define LARGE_BLOCK (128 << 10) /* bytes */
+#define START_WAIT_MS 5000 /* then the start of the unit ends without a service */
 
 static const int termination_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -78,6 +80,7 @@ struct probes {
 	bool no_priority;
 	bool priority_logged; /* the priority, or the failure to set it, was logged */
 	struct notify notify; /* notified when all data sources are registered */
+	struct event *start_timer; /* fires if that takes longer than START_WAIT_MS */
 };
 
 static void print_usage(FILE *out)
@@ -119,7 +122,8 @@ static void print_usage(FILE *out)
 	      "                        this user and the owner of /run/perfetto\n"
 	      "  TRACED_PROBES_NOTIFY_FD\n"
 	      "                        descriptor to which \"1\" is written when all data sources\n"
-	      "                        are registered; systemd is notified as well (Type=notify)\n",
+	      "                        are registered; systemd is notified as well (Type=notify),\n"
+	      "                        after 5 s at the latest\n",
 	      out);
 }
 
@@ -227,6 +231,18 @@ static void main_on_connected(void *ctx)
 
 	log_debug("connected; every data source is registered");
 	if (notify_ready(&p->notify, &e) < 0)
+		log_warn("%s", e.text);
+}
+
+/* A service that does not answer, or a relay whose service is unreachable, must not fail the start of
+ * the unit. */
+static void on_start_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct probes *p = ctx;
+	struct err_text e;
+
+	(void)fd, (void)what;
+	if (notify_systemd(&p->notify, "waiting for the tracing service", &e) < 0)
 		log_warn("%s", e.text);
 }
 
@@ -379,6 +395,9 @@ static int probes_init(struct probes *p)
 	p->bus = metadata_bus_new();
 	if (!p->loop || !p->bus)
 		return -ENOMEM;
+	p->start_timer = evtimer_new(p->loop, on_start_timer, p);
+	if (!p->start_timer || event_timer_ms(p->start_timer, START_WAIT_MS) < 0)
+		return -ENOMEM;
 	r = handle_signals(p);
 	return r < 0 ? r : connect_to_service(p, paths.tracefs);
 }
@@ -390,6 +409,7 @@ static void probes_deinit(struct probes *p)
 	p->bus = metadata_bus_free(p->bus);
 	for (size_t i = 0; i < ARRAY_SIZE(p->signals); i++)
 		event_freep(&p->signals[i]);
+	event_freep(&p->start_timer);
 	event_base_freep(&p->loop);
 	notify_close(&p->notify);
 }

@@ -256,6 +256,19 @@ probes=$!
 PIDS+=("$probes")
 one_sentence "a descriptor that is not open" "TRACED_PROBES_NOTIFY_FD=77"
 
+# The start of its unit must not time out while a service, or the one behind a relay, does not answer.
+NOTIFY_SOCKET=$TMP/systemd python3 -c '
+import os, socket, subprocess, sys
+systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+systemd.bind(os.environ["NOTIFY_SOCKET"])
+systemd.settimeout(60)
+probes = subprocess.Popen(sys.argv[1:])
+print(systemd.recv(1000).decode())
+probes.terminate()
+probes.wait()' env PERFETTO_PRODUCER_SOCK_NAME="$TMP/no_service" "$BIN/sonda-probes" >"$TMP/out" 2>&1
+grep -qx 'READY=1' "$TMP/out" && grep -qx 'STATUS=waiting for the tracing service' "$TMP/out"
+verdict "without a service, systemd is notified after some seconds" $? "$TMP/out"
+
 "$BIN/sonda-probes" --no-such-option >"$TMP/out" 2>&1
 [ $? = 2 ]
 verdict "a wrong option: exit code 2" $? "$TMP/out"

@@ -61,16 +61,23 @@ int notify_open(struct notify *n, const char *variable, struct err_text *e)
 	return r < 0 ? r : MIN(s, 0);
 }
 
+int notify_systemd(const struct notify *n, const char *status, struct err_text *e)
+{
+	char text[256];
+	int len = snprintf(text, sizeof(text), "READY=1\nMAINPID=%d\nSTATUS=%.150s\n",
+			   (int)getpid(), status);
+
+	if (n->systemd >= 0 && send(n->systemd, text, (size_t)len, MSG_NOSIGNAL) < 0)
+		return err_set(e, -errno, "NOTIFY_SOCKET: %s", strerror(errno));
+	return 0;
+}
+
 int notify_ready(struct notify *n, struct err_text *e)
 {
-	char text[64];
-	int len = snprintf(text, sizeof(text), "READY=1\nMAINPID=%d\n", (int)getpid());
-	int r = 0;
+	int r = notify_systemd(n, "", e);
 
 	if (n->fd >= 0 && fs_write_all(n->fd, "1", 1) < 0)
 		r = err_set(e, -errno, "%s: %s", n->variable, strerror(errno));
-	if (n->systemd >= 0 && send(n->systemd, text, (size_t)len, MSG_NOSIGNAL) < 0)
-		r = err_set(e, -errno, "NOTIFY_SOCKET: %s", strerror(errno));
 	notify_close(n);
 	return r;
 }

@@ -22,6 +22,10 @@ struct notify {
 /* Returns 0, also if neither is requested; or -errno and sets e if one of them cannot be used. The
  * other one is used then. The caller calls notify_close() in either case. */
 int notify_open(struct notify *n, const char *variable, struct err_text *e);
-/* Reports once; further calls do nothing. Returns 0, or -errno and sets e. */
+/* Reports only to systemd: READY=1, which ends the start of the unit, with a sentence for
+ * `systemctl status` (at most 150 bytes). For a process that works but still waits for another one:
+ * its start must not time out. Returns 0, or -errno and sets e. */
+int notify_systemd(const struct notify *n, const char *status, struct err_text *e);
+/* Reports once, without a sentence; further calls do nothing. Returns 0, or -errno and sets e. */
 int notify_ready(struct notify *n, struct err_text *e);
 void notify_close(struct notify *n);

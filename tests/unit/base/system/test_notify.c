@@ -26,13 +26,20 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-static void expect_ready(int fd)
+static void expect_message(int fd, const char *status)
 {
-	char text[100] = "", want[100];
+	char text[300] = "", want[300];
 
 	assert_true(recv(fd, text, sizeof(text) - 1, 0) > 0);
-	snprintf(want, sizeof(want), "READY=1\nMAINPID=%d\n", (int)getpid());
+	snprintf(want, sizeof(want), "READY=1\nMAINPID=%d\nSTATUS=%s\n", (int)getpid(), status);
 	assert_string_equal(text, want);
+}
+
+static void expect_ready(int fd)
+{
+	char text[4];
+
+	expect_message(fd, "");
 	assert_true(recv(fd, text, sizeof(text), 0) < 0 && errno == EAGAIN);
 	close(fd);
 }
@@ -90,6 +97,27 @@ DIR_TEST(systemd_is_notified)
 		assert_int_equal(notify_ready(&n, &e), 0);
 		expect_ready(fd);
 	}
+}
+
+DIR_TEST(a_process_that_waits_tells_systemd_only)
+{
+	int fd = listen_at(temp_dir_path(state, 0, "notify")), fds[2];
+	struct notify n;
+	struct err_text e;
+	char text[16];
+
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	snprintf(text, sizeof(text), "%d", fds[1]);
+	setenv(VARIABLE, text, 1);
+	assert_int_equal(notify_open(&n, VARIABLE, &e), 0);
+	assert_int_equal(notify_systemd(&n, "waiting for x", &e), 0);
+	expect_message(fd, "waiting for x");
+	assert_true(read(fds[0], text, sizeof(text)) < 0);
+	assert_int_equal(notify_ready(&n, &e), 0);
+	expect_ready(fd);
+	assert_int_equal(read(fds[0], text, sizeof(text)), 1);
+	assert_int_equal(notify_systemd(&n, "ready already", &e), 0);
+	close(fds[0]);
 }
 
 DIR_TEST(descriptors_and_paths_that_cannot_be_used_are_errors)
