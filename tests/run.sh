@@ -20,12 +20,13 @@
 #     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it; it takes the lock of
 #                          "top" for the parts that use the top level (hold_top_level of tests/interop/lib.sh)
 #     # tracefs: none      it does not use tracefs (all other directories)
+#     # tracefs: machine   no other test runs meanwhile, only guests: it compares times, or takes all CPUs
 #     # check: long        only in make check-long and make check-all
 #     # check: heavy       only in make check-long: it takes both CPUs for long
 #
 # JOBS tests run at the same time (three times as many as there are CPUs, since most of them wait most of the time). "top" and
-# "shared" tests run first, then "alone" ones with "none" beside them. Tests that use the tracefs of the machine also wait
-# for those of another run.
+# "shared" tests run first, then "alone" ones with "none" beside them, and last the "machine" ones. Tests that use the tracefs of
+# the machine also wait for those of another run.
 #
 # A test that fails beside others runs once more alone; if it passes then, it is listed as FLAKY.
 #
@@ -96,7 +97,7 @@ left_behind() { # CLASS PROCESS_GROUP
     kill -KILL -- "-$2" 2>/dev/null
   fi
   (shopt -s nullglob dotglob && cd "$lane/tmp" && set -- * && [ $# = 0 ] || printf 'TMPDIR/%s\n' "$@")
-  [ "$1" != alone ] || stale_instances
+  case $1 in alone | machine) stale_instances ;; esac
 }
 
 # The lines that say why: a failed verdict with its context, or the last words of a test that has none.
@@ -154,10 +155,10 @@ cpu_seconds() {
 run_one() { # CLASS NAME COMMAND...
   local class=$1 name=$2 began status group watcher limit=${TEST_TIMEOUT:-300}
   shift 2
-  if [ "$class" != none ] && [ -r $tracing ]; then
+  if [[ $class != none && $class != guests ]] && [ -r $tracing ]; then
     exec 9<$tracing
     case $class in
-    alone) flock 9 ;;
+    alone | machine) flock 9 ;;
     shared) flock -s 9 ;;
     top) exec 8<$tracing/events && flock 8 && flock -s 9 ;;
     esac
@@ -182,7 +183,7 @@ run_one() { # CLASS NAME COMMAND...
 
 # ---- which tests, and when ------------------------------------------------------------------------
 
-alone=() top=() shared=() none=() # names of the tests that wait
+alone=() top=() shared=() none=() machine=() # names of the tests that wait
 guests=
 
 said_in() { # FILE WORD
@@ -208,6 +209,7 @@ add() { # CLASS NAME
   top) top+=("$2") ;;
   shared) shared+=("$2") ;;
   none) none+=("$2") ;;
+  machine) machine+=("$2") ;;
   *) echo "tests/run.sh: $2: no such class: $1" >&2; exit 2 ;;
   esac
 }
@@ -248,7 +250,7 @@ command_of() { # NAME: in $command
   esac
 }
 
-uses_tracefs=${top[*]}${shared[*]}
+uses_tracefs=${top[*]}${shared[*]}${machine[*]}
 started=0
 start_job() { # CLASS NAME
   local command
@@ -267,6 +269,7 @@ start_job() { # CLASS NAME
 # The next test that may run beside those that run; fails when none may.
 start_next() {
   local running=" ${CLASS[*]} "
+  [[ $running != *' machine '* ]] || return
   if [[ $running != *' alone '* ]]; then
     if [ ${#top[@]} != 0 ] && [[ $running != *' top '* ]]; then
       start_job top "${top[0]}"
@@ -284,9 +287,15 @@ start_next() {
       return
     fi
   fi
-  [ ${#none[@]} != 0 ] || return
-  start_job none "${none[0]}"
-  none=("${none[@]:1}")
+  if [ ${#none[@]} != 0 ]; then
+    start_job none "${none[0]}"
+    none=("${none[@]:1}")
+    return
+  fi
+  running=${running/ guests }
+  [ ${#machine[@]} != 0 ] && [ -z "${running// }" ] || return
+  start_job machine "${machine[0]}"
+  machine=("${machine[@]:1}")
 }
 
 n_passed=0 n_failed=0 n_skipped=0
@@ -317,13 +326,13 @@ tell_progress() {
     words="$words, ${NAME[$pid]} for $((SECONDS - BEGAN[$pid])) s"
     [ ! -s "${LANE[$pid]}/progress" ] || words="$words ($(tail -n 1 "${LANE[$pid]}/progress"))"
   done
-  echo "     after $SECONDS s: $((${#alone[@]} + ${#top[@]} + ${#shared[@]} + ${#none[@]})) tests wait, running${words#,}"
+  echo "     after $SECONDS s: $((${#alone[@]} + ${#top[@]} + ${#shared[@]} + ${#none[@]} + ${#machine[@]})) tests wait, running${words#,}"
 }
 
 jobs=${JOBS:-$(($(nproc) * 3))}
 ticker=
 # The guests take the longest of all, and only the time that the other tests leave.
-[ -z "$guests" ] || { start_job none kernels && jobs=$((jobs + 1)); }
+[ -z "$guests" ] || { start_job guests kernels && jobs=$((jobs + 1)); }
 while :; do
   while [ ${#CLASS[@]} -lt "$jobs" ] && start_next; do :; done
   [ ${#CLASS[@]} != 0 ] || break

@@ -3,6 +3,7 @@
 #
 # kernels: none
 # check: long
+# tracefs: machine
 #
 # sonda report neighbours: a process waits for its CPU because another group has it, or because its own group has used up
 # its quota; by events, and as the kernel counts it. ROUNDS=20 repeats both.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
 # check: long
+# tracefs: machine
 #
 # A machine whose CPUs are busy with hundreds of runnable processes: a recording with the default options loses nothing, and
 # takes little of the machine. The limit is that of issue 12: 2.5 s of the CPU time of two CPUs in 8 s.

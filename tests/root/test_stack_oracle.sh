@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: none
+# tracefs: machine
 # check: long
 # kernels: none
 #
