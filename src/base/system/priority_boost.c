@@ -176,7 +176,8 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 			r = set_boosted_nice();
 		break;
 	case PRIORITY_BOOST_OTHER:
-		r = set_scheduling(SCHED_OTHER, 0, -(int)boost.priority);
+		/* Priority 0 requests no boost, and under nice(1) a user must not raise it. */
+		r = set_scheduling(SCHED_OTHER, 0, boost.priority ? -(int)boost.priority : s->nice);
 		break;
 	case PRIORITY_BOOST_NONE:
 		r = restore_scheduling(s);

@@ -35,7 +35,7 @@ static void up_and_down(int nice)
 	STEP(1, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 	STEP(2, priority_boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
 	STEP(3, priority_boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
-	STEP(4, priority_boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, 0));
+	STEP(4, priority_boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, nice));
 	STEP(5, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 	STEP(7, priority_boost_apply(&p, fifo7) == 0 && priority_boost_apply(&p, none) == 0);
@@ -166,6 +166,7 @@ static void without_the_right(int nice)
 	STEP(4, priority_boost_apply(&p, fifo7) == -EPERM && runs_as(SCHED_OTHER, 0, nice));
 	STEP(5, priority_boost_apply(&p, budgeted) < 0 && runs_as(SCHED_OTHER, 0, nice));
 	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(7, priority_boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
 static void in_a_child(const char *name, void (*steps)(int nice), int nice)
