@@ -37,7 +37,8 @@
 
 /* ---- the page ---- */
 
-/* Writes the page to `to` and closes it. to is NULL, with errno, if it could not be opened. */
+/* Writes the page to `to` and closes it, unless it is stdout. to: NULL with errno set if it could
+ * not be opened. */
 static int write_page_to_stream(FILE *to, const char *path, struct trace_tables *tables,
 				const struct page_options *o, struct page_result *ret,
 				struct err_text *e)
@@ -51,7 +52,7 @@ static int write_page_to_stream(FILE *to, const char *path, struct trace_tables 
 	return err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 }
 
-/* Writes the page to a file that only its owner may read, like the trace. */
+/* Writes the page to the file at path. Only its owner may read a new file, like the trace. */
 static int write_page_file(const char *path, struct trace_tables *tables,
 			   const struct page_options *o, struct page_result *ret,
 			   struct err_text *e)
@@ -115,7 +116,7 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 }
 
 #define BLOCKS_WIDTH 100 /* width of a line of blocks without a terminal */
-#define BLOCKS_BESIDE 36 /* columns beside it: a thread, its number, its times */
+#define BLOCKS_BESIDE 36 /* columns beside the blocks: a thread's name, its number, its times */
 #define BLOCKS_MIN 16
 #define DEFAULT_TOP 20
 
@@ -130,7 +131,7 @@ struct output {
 	FILE *out;
 	bool some; /* a table was printed */
 	bool has_rows; /* a table of this part had a row */
-	bool any; /* a table of any part */
+	bool any; /* a table of any part had a row, or a finding could be checked */
 	bool several; /* the report has a part for each machine */
 	bool of_trace; /* this part has only tables that belong to no single machine */
 	int64_t machine; /* of this part */
@@ -277,7 +278,7 @@ static int print_text(sqlite3_stmt *st, const struct report_section *s, struct o
 }
 
 /* Prints the name of a table in JSON, and what comes before its rows. st: its statement, not run
- * yet; NULL: the trace cannot have it. */
+ * yet; NULL: the trace lacks what it needs. Returns an SQLite result code. */
 static int print_json_head(sqlite3_stmt *st, const struct report_section *s, struct output *p)
 {
 	struct strbuf b = {0};
@@ -345,7 +346,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 	return r;
 }
 
-/* Prints why there is no table, unless the trace has nothing for the whole report. */
+/* Prints why there is no table; as text only below a table. Returns an SQLite result code. */
 static int print_why_no_table(const struct report_section *s, const char *lacks, struct output *p)
 {
 	int r = SQLITE_OK;
@@ -411,7 +412,7 @@ static bool has_word(const char *list, const char *word, size_t len)
 	return false;
 }
 
-/* Appends the words of a list that another one does not have yet. */
+/* Appends to `to` the words of a list that it does not contain yet. */
 static void add_words(const char *words, struct strbuf *to)
 {
 	for (size_t n; words && *words; words += n + strspn(words + n, " ")) {
@@ -472,7 +473,7 @@ static void print_json_why_empty(const struct output *p)
 	strbuf_deinit(&words);
 }
 
-/* Prints what comes before the tables of a JSON object, and between them and further keys. */
+/* Prints the JSON object up to its first table. */
 static void print_json_begin(const struct output *p)
 {
 	fputc('{', p->out);
@@ -560,7 +561,8 @@ static bool has_chosen_threads(sqlite3 *db)
 	return some;
 }
 
-/* Prints the report with a heading, or as the value of a key. */
+/* Prints the report below its title, or as the value of a JSON key. n: reports printed before
+ * it. */
 static int print_titled_report(struct output *p, const char *title, const char *key, size_t n)
 {
 	p->some = p->has_rows = false;
@@ -640,7 +642,8 @@ static unsigned count_cpus(sqlite3 *db)
 	return n;
 }
 
-/* Prints why times of threads are wrong: before the tables of a text, else on stderr. */
+/* Prints what makes the times of threads wrong, if anything does: before the tables of a text, else
+ * on stderr. */
 static void print_limits(const struct output *p)
 {
 	const struct import_result *of = &p->tables.result;
@@ -676,7 +679,8 @@ static int print_one_report(struct output *p)
 	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
 }
 
-/* Prints a report of --all with its name, unless the trace has no data for it. */
+/* Prints a report of --all with its name, and increments *n, unless the trace has no data for
+ * it. */
 static int print_report_unless_empty(struct output *p, size_t *n)
 {
 	FILE *to = p->out;
@@ -706,8 +710,8 @@ static int print_report_unless_empty(struct output *p, size_t *n)
 	return r;
 }
 
-/* Returns false for a report of a thread, or of a control group, if none is named. */
-static bool has_whom_it_is_about(const struct report *r, const struct report_options *o)
+/* Returns false if the report is about a thread or a control group, and the options name none. */
+static bool names_subject_of_report(const struct report *r, const struct report_options *o)
 {
 	if (r->of_subject)
 		return o->n_subjects && !o->n_words;
@@ -726,7 +730,7 @@ static int print_all_reports(struct output *p)
 		fputs(options->keys ? "{\"reports\": {" : "{", p->out);
 	for (size_t i = 0; i < n_reports && r == SQLITE_OK; i++) {
 		one.report = report_at(i);
-		if (has_whom_it_is_about(one.report, options))
+		if (names_subject_of_report(one.report, options))
 			r = print_report_unless_empty(p, &n);
 	}
 	p->o = options;
@@ -745,8 +749,8 @@ static int print_output(struct output *p)
 	return p->o->all ? print_all_reports(p) : print_one_report(p);
 }
 
-/* Returns the exit code. A report that was asked for by its name fails if the trace has no data for
- * it. */
+/* Returns EXIT_FAILED if the trace has no data for the report, unless it is the default report or
+ * that on losses. */
 static int choose_exit_code(const struct output *p)
 {
 	return p->any || is_report_of_losses(p->o->report) || p->o->report == report_at(0)
@@ -786,7 +790,7 @@ static int64_t time_after_start(const struct store *s, int64_t ns)
 	return __builtin_add_overflow(s->start_ts, ns, &ts) ? s->end_ts : MIN(ts, s->end_ts);
 }
 
-/* Sets the window. */
+/* Sets the window to that of --from and --to within the trace. Returns 0, or -errno and sets e. */
 static int set_window(struct output *p, struct err_text *e)
 {
 	const struct report_options *o = p->o;
@@ -825,8 +829,8 @@ static int refuse_unknown_subject(const struct output *p, const struct chosen_su
 		       p->tables.path, what, s->name, any ? "container" : s->kind);
 }
 
-/* Sets e to the error that the trace has no such subject, process or thread, and to the nearest
- * name. word: one of the words, or of the subjects' names. */
+/* Sets e: the trace has no such subject, process or thread; did you mean the nearest name? word: an
+ * element of p->o->words, or the name of one of the subjects. Returns -ENOENT. */
 static int refuse_unknown_thread(struct output *p, const char *word, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];
@@ -844,7 +848,8 @@ static int refuse_unknown_thread(struct output *p, const char *word, struct err_
 		       p->tables.path, word, best);
 }
 
-/* Makes the tables that statements read in addition to those of the trace. */
+/* Creates the tables that statements read in addition to those of the trace. Returns 0, or -errno
+ * and sets e: -ENOENT if the trace lacks a thread, subject or machine that the options name. */
 static int make_tables(struct output *p, struct err_text *e)
 {
 	const struct chosen_from from = {.words = p->o->words,

@@ -40,7 +40,7 @@ static void put_plain_text(struct strbuf *out, const char *text)
 		str_make_plain(out->s + before, out->len - before, "");
 }
 
-/* Pads what was appended since from. */
+/* Pads the text from offset `from` on to the width of its column, with at least one blank. */
 static void pad_column(struct strbuf *out, size_t from, size_t width)
 {
 	size_t used = out->len - from;

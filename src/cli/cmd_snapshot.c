@@ -43,7 +43,8 @@ static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
 	return !s->state || strcmp(s->state, "CLONED_READ_ONLY") != 0;
 }
 
-/* Chooses the session if there is only one. */
+/* Sets *ret to the only session that can be cloned. Returns 0, -ENOENT if there is none, or -EINVAL
+ * if there are several. */
 static int snapshot_choose_session(const Pb__TracingServiceState *state, uint64_t *ret,
 				   struct err_text *e)
 {
@@ -102,7 +103,7 @@ static int snapshot_suggest_session(struct session_client *client, const struct 
 		       o->words[0], why.text);
 }
 
-/* Scans the trace that the service has written, and gives its file the name. */
+/* Scans the trace that the service has written, and gives the file its final name. */
 static int save_written_trace(struct trace_file *file, struct verb_summary *s, struct err_text *e)
 {
 	uint64_t bytes;

@@ -55,8 +55,8 @@ static bool clone_keeps_buffers(const Pb__TraceConfig *config)
 	return true;
 }
 
-/* Returns true if the output has room for full buffers, twice: packets are larger in a file than in
- * a buffer, and others may write there, too. */
+/* Returns true if the output is a regular file without RLIMIT_FSIZE, and has room for twice the
+ * full buffers: packets are larger in a file than in a buffer, and others may write there, too. */
 static bool output_has_room(const struct trace_file *file, const Pb__TraceConfig *config)
 {
 	struct rlimit limit;
@@ -68,8 +68,8 @@ static bool output_has_room(const struct trace_file *file, const Pb__TraceConfig
 	       getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Clones the ended session on a connection of its own. The service may lack the memory for it: the
- * session is saved without a backup then. */
+/* Clones the ended session on a separate connection. Best effort: the service may lack the memory
+ * for a clone, and the session is then saved without a backup. */
 static void clone_ended_session(struct ending *x)
 {
 	const struct consumer_clone_request request = {.session_id = x->id};
@@ -85,8 +85,9 @@ static void clone_ended_session(struct ending *x)
 	}
 }
 
-/* Leaves the backup in the service after a failure. The session is freed first, because Perfetto's
- * service waits for a consumer that does not read what it has requested. */
+/* After a failure, leaves the backup, if there is one, in the service, and adds to e how to save
+ * it. Frees the session's client first, because Perfetto's service waits for a consumer that does
+ * not read what it has requested. Returns `error`. */
 static int keep_clone_in_service(struct ending *x, int error, struct err_text *e)
 {
 	const char *name = x->o->words[0];
@@ -117,7 +118,8 @@ static int stop_save_trace(struct ending *x, struct trace_file *file, struct err
 	return r;
 }
 
-/* Opens the output first: if that fails, the session is left unchanged. */
+/* Opens the output before the session is ended. If that fails, detaches the session, which
+ * continues. */
 static int stop_open_output(struct ending *x, struct trace_file **ret, struct err_text *e)
 {
 	struct err_text ignored, why;
@@ -212,7 +214,8 @@ static int end_written_session(struct ending *x, struct err_text *e)
 }
 
 /* Finds the id of the session by its unique_session_name. A clone has the name of its source: if
- * all sessions of this name are clones, ours is a clone, left by an earlier run. */
+ * all sessions of this name are clones, x->is_clone is set, because an earlier run left the
+ * clone. */
 static void find_session(struct ending *x, const Pb__TracingServiceState *state)
 {
 	const char *name = x->summary.config->unique_session_name;

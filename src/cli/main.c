@@ -155,7 +155,7 @@ static int run_command_line(int argc, char **argv)
 	return v ? v->main(argc - 1, argv + 1) : report_unknown_verb(argv[1]);
 }
 
-/* Output of a verb may still be in a buffer: only the last write shows that a disk is full. */
+/* Flushes the output of the verb, because only the last write may show that a disk is full. */
 int main(int argc, char **argv)
 {
 	int code;

@@ -18,9 +18,9 @@
 /* The result of a finding. */
 struct outcome {
 	const struct finding *of;
-	int missing; /* the need that is not met, else -1 */
+	int missing; /* index of the need that is not met; -1: none */
 	sqlite3_stmt *rows; /* owned; NULL: no evidence */
-	double share_pct; /* of the first row */
+	double share_pct; /* value of the first row */
 	size_t order; /* in the list */
 };
 

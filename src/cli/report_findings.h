@@ -18,7 +18,7 @@ struct findings_output {
 	struct finding_window window;
 	int64_t machine; /* machine for the commands; -1: there is only one */
 	FILE *out;
-	bool answered; /* set: what one finding needs was recorded */
+	bool answered; /* output: the trace has what at least one finding needs */
 };
 
 /* Prints the report as text, CSV or JSON. Returns 0, or a negative errno and sets e. */

@@ -281,8 +281,8 @@ static int refuse_name(const char *name, struct err_text *e)
 	return err_set(e, -EINVAL, "no report or file is named '%.80s'", name);
 }
 
-/* Takes [NAME] [PID|NAME] [FILE]. A single word that is not a report is a file, unless no such file
- * exists and the word resembles a report, or no name of a file. */
+/* Parses [NAME] [PID|NAME] [FILE]. A single word that is not a report is a file, unless no such
+ * file exists and the word resembles a report's name or has neither '.' nor '/'. */
 static int parse_words(char **words, int n, struct report_options *o, struct err_text *e)
 {
 	const struct report *named = n ? report_find(words[0]) : NULL;

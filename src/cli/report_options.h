@@ -24,7 +24,7 @@ struct report_options {
 	const char *out; /* of the page; NULL: not given */
 	enum report_format format;
 	enum sql_format csv; /* format for REPORT_CSV */
-	/* processes and threads, and groups; none of both: all threads */
+	/* processes and threads in words, groups in subjects; both empty: all threads */
 	char *words[TRACE_INPUT_WHO_MAX];
 	size_t n_words;
 	struct chosen_subject subjects[REPORT_SUBJECTS_MAX];
@@ -39,7 +39,7 @@ struct report_options {
 	bool no_pager;
 	bool lines; /* system calls as strace prints them; by is "line" */
 	bool all; /* all reports, instead of one */
-	bool keys; /* REPORT_JSON: tables have their keys, instead of their titles */
+	bool keys; /* REPORT_JSON: tables are named by keys instead of titles */
 	int boot; /* -1: the newest one before the running boot; 0: not given */
 	const char *dir; /* of the recorder that saved it; NULL: the default */
 };

@@ -327,8 +327,8 @@ static bool is_column_empty(const struct rows *rows, int column)
 	return true;
 }
 
-/* Drops the columns that only programs need: units that the values have, and the depth of a row of
- * a tree, which its indentation shows. */
+/* Drops the columns that only programs need: the unit, if all values include theirs, and the depth
+ * of a row in a tree, which its indentation shows. */
 static void drop_columns_of_programs(struct rows *rows)
 {
 	for (int i = rows->n_columns; i-- > 0;)
@@ -397,7 +397,8 @@ static void shrink_columns_to_width(struct rows *rows, int width)
 		total -= rows->columns[rows->shown - 1].width + 2;
 }
 
-/* Prints a cell in its width; text that is longer ends in a dot. */
+/* Prints a cell, padded to the width of its column. Text that is longer is cut and ends in a
+ * dot. */
 static void put_cell_in_width(const char *s, const struct column *c, bool last, FILE *to)
 {
 	int n = report_text_width(s), pad = MAX(0, c->width - n);
@@ -467,7 +468,7 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 
 /* ---- what was lost ---- */
 
-/* Returns true for a count of events that a ring lost. */
+/* Returns true for a statistic that counts events which a ring lost. */
 static bool is_ring_count(uint32_t stat)
 {
 	return stat == STAT_FTRACE_CPU_OVERRUN_DELTA ||
@@ -475,7 +476,7 @@ static bool is_ring_count(uint32_t stat)
 	       stat == STAT_FTRACE_CPU_DROPPED_EVENTS_DELTA;
 }
 
-/* Returns true for a count of other losses, whose number of events is unknown. */
+/* Returns true for a statistic of other losses, whose number of events is unknown. */
 static bool is_other_loss(uint32_t stat)
 {
 	switch (stat) {
@@ -497,7 +498,7 @@ static bool is_other_loss(uint32_t stat)
 struct losses_config {
 	size_t rings; /* linux.ftrace data sources: each has a ring for each CPU */
 	bool wraps; /* the buffers are meant to wrap */
-	bool rings_wrap; /* the rings are, too */
+	bool rings_wrap; /* the kernel's rings are, too */
 };
 
 static struct losses_config read_losses_config(const struct import_result *r)
@@ -547,7 +548,8 @@ void report_losses_find(const struct trace_tables *tables, const char *file,
 
 	*ret = (struct report_losses){.more = tables->result.cut_off};
 	add_stats(&tables->store, &c, ret);
-	/* The stats are by CPU: if a CPU has several rings, they count the last ring only. */
+	/* The statistics are by CPU: if a CPU has several rings, they count the losses of the last
+	 * one only. */
 	if (ret->events && (c.rings > 1 || tables->store.tables[TABLE_MACHINE].rows > 1)) {
 		ret->events = 0;
 		ret->more = true;

@@ -27,7 +27,7 @@ const char *report_style_bold(const struct report_style *style);
 const char *report_style_dim(const struct report_style *style);
 const char *report_style_plain(const struct report_style *style);
 
-/* Returns eight characters, from the lowest to the full block. */
+/* Returns eight characters of increasing height: blocks, or ASCII without them. */
 const char *report_style_blocks(const struct report_style *style);
 
 /* Returns how many columns a text takes on a terminal: the number of its UTF-8 characters. */
@@ -52,7 +52,7 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 void report_table_put_value(sqlite3_stmt *st, int column, const struct report_style *style,
 			    struct strbuf *b);
 
-/* Appends a number as the table shows it in a column of this name, with the name: "share 20.0 %". */
+/* Appends the name and the number as a table shows it in a column of this name: "share 20 %". */
 void report_table_put_number(const char *column, double v, struct strbuf *b);
 
 /* Writes a number as such a table shows it: 1.23 ms for the unit "ns", 21.4 MiB for "bytes". */

@@ -193,8 +193,8 @@ static int sql_complete_split_text(const char *text, size_t len, struct sql_word
 	return r;
 }
 
-/* Returns the table that "alias." means: a table of this name, or the table that precedes the alias
- * in the text. */
+/* Returns the table that "alias." means: the table of this name, or the one that precedes the alias
+ * in the text; NULL if there is none. */
 static const char *sql_complete_find_table(const struct sql_words *words,
 					   const struct sql_words *tables, const char *alias)
 {

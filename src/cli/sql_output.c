@@ -22,7 +22,7 @@ struct table_text {
 	int columns;
 };
 
-/* Columns on a terminal: characters of UTF-8. */
+/* Returns the number of columns on a terminal: one for each UTF-8 character. */
 static int sql_output_text_width(const char *s)
 {
 	int n = 0;
@@ -32,7 +32,7 @@ static int sql_output_text_width(const char *s)
 	return n;
 }
 
-/* Steps to the next row; to none if rows cannot be written, as on a full disk. */
+/* Steps to the next row. After a write error, as on a full disk, returns SQLITE_DONE instead. */
 static int step_to_next_row(sqlite3_stmt *st, FILE *to)
 {
 	return ferror(to) ? SQLITE_DONE : sqlite3_step(st);
@@ -215,8 +215,8 @@ struct csv_form {
 	bool is_plain; /* control characters are replaced */
 };
 
-/* Writes a value: for a program every byte of it, for a terminal without control characters.
- * Returns false if memory runs out. */
+/* Writes a value: all its bytes, or for a terminal (is_plain) without control characters. Returns
+ * false if memory runs out. */
 static bool put_csv_cell(sqlite3_stmt *st, int i, const struct csv_form *form, struct strbuf *copy,
 			 FILE *to)
 {

@@ -19,7 +19,8 @@ struct sql_pager {
 	bool is_direct;
 };
 
-/* Returns a stream that writes to p, which must stay where it is; NULL if memory runs out. */
+/* Returns a stream that writes to p, or NULL if memory runs out. p must not move until
+ * sql_pager_close(). */
 FILE *sql_pager_open(struct sql_pager *p);
-/* Closes the stream and shows its text. */
+/* Closes the stream, shows its text and frees it. */
 void sql_pager_close(struct sql_pager *p, FILE *to);

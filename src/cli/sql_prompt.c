@@ -386,7 +386,7 @@ static void sql_prompt_handle_line(struct sql_prompt *p, char *line)
 	}
 }
 
-/* Runs what follows the last ';', unless the input is a terminal. */
+/* Runs the text after the last ';' unless the input is a terminal, and clears it. */
 static void run_unfinished_text(struct sql_prompt *p)
 {
 	if (p->text.len && !p->el)
@@ -405,7 +405,8 @@ static char *prompt_text(EditLine *el)
 	return p->text.len ? next : first;
 }
 
-/* Reads one character. A new size of the terminal takes effect at once. */
+/* Reads one character, as EL_GETCFN requires: returns 1, 0 at the end of the input, or -1 after
+ * Ctrl-C. A new size of the terminal takes effect at once. */
 static int read_character(EditLine *el, wchar_t *ret)
 {
 	mbstate_t state = {0};
@@ -475,7 +476,7 @@ static int list_commands(const char *line, size_t len, struct sql_words *ret)
 	return 0;
 }
 
-/* Lists the words that are possible at the cursor, given the whole statement up to there. */
+/* Lists the words that can complete the statement, or the command, which ends at the cursor. */
 static int list_words(struct sql_prompt *p, const char *line, size_t len, struct sql_words *ret,
 		      size_t *ret_typed)
 {

@@ -21,10 +21,10 @@
 #include "cli/terminal/programs.h"
 
 #define ENDING ".store"
-/* A trace that was written a moment ago may be written on without another time. */
+/* A trace that was written more recently is not cached: a further write may leave the same time. */
 #define SETTLED_NS INT64_C(2000000000)
 
-/* Which file it is, and which contents it has. */
+/* Identifies a file and its contents. */
 struct identity {
 	uint64_t dev, ino, size;
 	int64_t modified_ns, changed_ns;
@@ -80,7 +80,8 @@ static bool identify_program(struct identity *ret)
 	return true;
 }
 
-/* Returns true for a file or directory that no other user can have written. */
+/* Returns true for a file or directory that belongs to this user, and that no other user may
+ * access. */
 static bool is_private_file(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & 077);
@@ -94,7 +95,8 @@ static bool is_worth_caching(const struct stat *st)
 	       !(value && !strcmp(value, "off"));
 }
 
-/* Opens the directory, and makes it first if `make`. Returns a descriptor, or -1. */
+/* Opens the directory of the cache; `make`: creates it if it is missing. Returns a descriptor, or
+ * -1. */
 static int open_dir(bool make)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -110,7 +112,7 @@ static int open_dir(bool make)
 		return -1;
 	if (fs_join(path, sizeof(path), parent, "sonda") < 0)
 		return -1;
-	/* Root makes nothing in a directory of another user, as sudo(8) may name one. */
+	/* Root creates nothing in another user's directory, which $HOME may name under sudo(8). */
 	if (make && stat(has_cache ? cache : home, &st) == 0 && st.st_uid == geteuid()) {
 		mkdir(parent, 0700);
 		mkdir(path, 0700);
@@ -158,7 +160,7 @@ static bool check_cache(const struct mapped_cache *c, const struct stat *st, str
 	       ret->crc == (uint32_t)crc32_z(0, image, ret->image_len);
 }
 
-/* Fills the store. */
+/* Fills the store from the image. On failure the store may be filled in part. */
 static bool load_image(struct store *s, int fd, const struct mapped_cache *c,
 		       const struct cache_head *h, struct import_result *ret)
 {
@@ -226,7 +228,8 @@ static int compare_last_use(const void *a, const void *b)
 	return x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
 }
 
-/* Removes the files that were not used for the longest time, until there is room for `bytes`. */
+/* Removes the least recently used files until the rest and `bytes` more fit into
+ * TRACE_CACHE_BYTES. */
 static void evict_old_caches(int dir, uint64_t bytes)
 {
 	struct cache_file *files = NULL;
@@ -261,7 +264,7 @@ static void evict_old_caches(int dir, uint64_t bytes)
 }
 
 /* Writes head and image, and closes the file. Returns false if a write failed, or if the file is
- * larger than a quarter of TRACE_CACHE_BYTES. */
+ * larger than a quarter of TRACE_CACHE_BYTES: then the caller removes it. */
 static bool write_cache(FILE *to, const struct store *s, struct cache_head *h)
 {
 	struct image_writer w = {.to = to};
@@ -276,7 +279,8 @@ static bool write_cache(FILE *to, const struct store *s, struct cache_head *h)
 	return !w.failed && sizeof(*h) + h->image_len <= TRACE_CACHE_BYTES / 4;
 }
 
-/* Returns true if the trace is the same file as before its import, and no program writes it now. */
+/* Returns true if the trace is the same as before its import, and was not written within
+ * SETTLED_NS. */
 static bool is_unchanged(int fd, const struct identity *trace)
 {
 	struct timespec now;

@@ -18,7 +18,7 @@
 #define LEAST_CHANGE 0.03
 #define LEAST_CHANGE_OF_BLOCKS 0.10
 
-/* A note tells how many recordings a change of this share needs. */
+/* A note names the number of recordings that reveals a change of this share. */
 #define CHANGE_OF_NOTE 0.05
 
 /* Adds a note if there are too few recordings to find a small change of the largest function. */
@@ -112,8 +112,8 @@ static int check_condition(const struct diff_condition *c, const struct diff_res
 	}
 }
 
-/* Returns the exit code of all conditions. A condition that cannot be tested is worse than one that
- * holds: it checks nothing. */
+/* Returns the exit code of all conditions. EXIT_FAILED, for one that cannot be tested, takes
+ * precedence over EXIT_CONDITION, for one that holds. */
 static int check_conditions(const struct diff_options *o, const struct diff_results *r)
 {
 	int ret = EXIT_GOOD;

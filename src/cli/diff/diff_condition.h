@@ -27,7 +27,7 @@ enum diff_verdict {
 	DIFF_NO_DATA, /* no row of the metric, measure and name could be tested */
 };
 
-/* ret_row: the first row for which the condition holds, else NULL. */
+/* Tests the condition on all rows. *ret_row: the first row for which it holds, else NULL. */
 enum diff_verdict diff_condition_check(const struct diff_condition *c, const struct diff_results *r,
 				       const struct diff_result **ret_row);
 

@@ -14,7 +14,8 @@
 extern const char diff_page_before[], diff_page_before_end[], diff_page_after[],
 	diff_page_after_end[];
 
-/* Names from the traces are in strings of JSON, where an escape keeps '<' from being markup. */
+/* Writes JSON as a script element. Names from the traces are in strings, where an escape keeps '<'
+ * from being markup. */
 static void put_json_element(const char *id, const char *json, size_t len, FILE *to)
 {
 	fprintf(to, "<script type=\"application/json\" id=\"%s\">", id);
@@ -72,7 +73,8 @@ static int write_parts_of_diff_page(const struct diff_traces *t, const struct di
 	return e;
 }
 
-/* Writes to `to` and closes it. to is NULL, with errno, if it could not be opened. */
+/* Writes the page to `to` and closes it, unless it is stdout. to: NULL with errno set if it could
+ * not be opened. */
 static int write_diff_page_to(const struct diff_traces *t, const struct diff_results *r, FILE *to,
 			      const char *path, struct err_text *e)
 {

@@ -42,7 +42,8 @@ static struct diff_stack_name *diff_stack_intern_name(struct diff_stacks *s, con
 	return NULL;
 }
 
-/* Returns the child; the parent if there are too many; NULL: no memory. */
+/* Returns the child of parent with this name, which it adds if it is new; parent if the tree is
+ * full; NULL if memory runs out. parent NULL: the root. */
 static struct diff_stack_node *diff_stack_find_or_add_child(struct diff_stacks *s,
 							    enum diff_stack_kind kind,
 							    struct diff_stack_node *parent,

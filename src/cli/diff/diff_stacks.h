@@ -52,10 +52,11 @@ struct diff_stacks_trace {
 	int64_t period_ns; /* between two samples of a CPU */
 };
 
-/* scale: what the times are multiplied with. Returns 0 or -ENOMEM. */
+/* Adds the stacks of a recording. scale: the factor for its times. Returns 0 or -ENOMEM; then some
+ * of the stacks may be added. */
 int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, int side,
 		    double scale);
-/* Prints them as a JSON object: names [[function, file, kind]], cpu and waits [[parent, name, A,
- * B]]. */
+/* Prints the sums as a JSON object: names [[function, file, kind]], cpu and waits [[parent, name,
+ * A, B]]. */
 void diff_stacks_print(const struct diff_stacks *s, const size_t n_of_side[2], FILE *to);
 void diff_stacks_deinit(struct diff_stacks *s);

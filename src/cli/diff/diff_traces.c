@@ -20,12 +20,12 @@
 /* With this many recordings on each side, the interval includes the difference from one recording
  * to the next. */
 #define LEAST_REPETITIONS 3
-/* Few long blocks rather than many short ones: neighbours depend on each other. */
+/* Few long blocks rather than many short ones, because neighbouring blocks are not independent. */
 #define BLOCKS 10
 #define LEAST_BLOCK_NS INT64_C(100000000)
-/* If the recording does not say how often a CPU is sampled. */
+/* Assumed if the recording does not state how often a CPU is sampled. */
 #define UNKNOWN_PERIOD_NS INT64_C(1000000)
-/* A recording that is not compared. */
+/* Result of a recording that is not compared. */
 #define LEFT_OUT 1
 
 /* ---- what was recorded ---- */
@@ -119,8 +119,8 @@ static int64_t query_number(sqlite3 *db, const char *sql, int64_t missing)
 	return ret;
 }
 
-/* Returns the time of an event of the chosen threads, or `missing` if there is none. which: "min"
- * or "max". */
+/* Returns the time of the first (which: "min") or last ("max") event of this name of the chosen
+ * threads, or `missing` if there is none. */
 static int64_t query_event_time(sqlite3 *db, const char *which, const char *event, int64_t missing)
 {
 	char *sql = sqlite3_mprintf("SELECT %s(ts) FROM ftrace_event WHERE name = %Q AND utid IN "
@@ -132,10 +132,10 @@ static int64_t query_event_time(sqlite3 *db, const char *which, const char *even
 	return ret;
 }
 
-/* Limits the window to the recorded command: from its execve(2) to the end of its last process.
- * Before, it waits for the recorder; after, the recorder reads what is left. The processes' end_ts
- * would be later, or missing: sched_process_free comes later, and often from a thread that is not
- * recorded. */
+/* Limits the window to the recorded command: from its execve(2) to the exit of its last process.
+ * Before the execve, the command waits for the recorder; after the exit, the recorder reads what is
+ * left. The processes' end_ts is no substitute: it is the time of sched_process_free, which comes
+ * later, and often from a thread that is not recorded. */
 static void limit_window_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
 	int64_t begin = query_event_time(db, "min", "sched_process_exec", *from);
@@ -181,7 +181,8 @@ static bool has_enough_repetitions(const struct diff_options *o)
 	return MIN(o->n_files[0], o->n_files[1]) >= LEAST_REPETITIONS;
 }
 
-/* Returns 0, LEFT_OUT for one of several recordings that lost events, or -errno and sets e. */
+/* Returns 0; LEFT_OUT if the recording lost data and each side has several recordings; or -errno
+ * and sets e. */
 static int check_trace(struct diff_traces *all, const struct trace_tables *tables,
 		       struct err_text *e)
 {
@@ -255,7 +256,8 @@ static int read_observation(struct diff_traces *all, struct trace_tables *tables
 	return 0;
 }
 
-/* Reads the whole window as one observation, or blocks of it. first: the next observation. */
+/* Reads the whole window as one observation, or divides it into blocks. *first: index of the next
+ * observation, which is advanced. Returns 0, or -errno and sets e. */
 static int read_observations(struct diff_traces *all, struct trace_tables *tables,
 			     struct diff_window w, struct diff_trace *trace, size_t *first,
 			     struct err_text *e)
@@ -279,7 +281,8 @@ static int read_observations(struct diff_traces *all, struct trace_tables *table
 	return r;
 }
 
-/* Sets what is compared, by the first trace, or checks that a later trace fits. */
+/* Chooses the unit and the design of the comparison by the first trace, or checks that a later
+ * trace fits them. Returns 0, or -EINVAL and sets e. */
 static int set_design(struct diff_traces *all, const struct diff_trace *t, struct err_text *e)
 {
 	const struct diff_options *o = all->o;
@@ -417,10 +420,10 @@ static int compare_starts(const void *a, const void *b)
 	return (x->start_ts > y->start_ts) - (x->start_ts < y->start_ts);
 }
 
-/* Recordings that were made alternately, one of each side at a time, are compared in pairs: slow
- * changes of the machine affect both of a pair alike. Moves the pairs to the beginning of sorted,
- * and returns their number. A recording without a partner, which may have been left out, is
- * skipped. */
+/* Sorts the recordings by their start. Those that were made alternately, one of each side at a
+ * time, are compared in pairs: slow changes of the machine affect both of a pair alike. Moves the
+ * pairs to the beginning of sorted, and returns their number. A recording without a partner, which
+ * may have been left out, is skipped. */
 static size_t pair_neighbours(struct diff_trace **sorted, size_t n)
 {
 	size_t pairs = 0;
@@ -435,7 +438,8 @@ static size_t pair_neighbours(struct diff_trace **sorted, size_t n)
 	return pairs;
 }
 
-/* Moves the values of each row to their new places. old[i]: where the observation i was. */
+/* Moves the values of each row to their new places and drops the rest. old[i]: where observation i
+ * was; n: how many remain; spare: room for all values of a row. */
 static void reorder_observations(struct diff_rows *rows, const size_t *old, size_t n,
 				 struct diff_value *spare)
 {
@@ -447,7 +451,8 @@ static void reorder_observations(struct diff_rows *rows, const size_t *old, size
 	rows->observations = n;
 }
 
-/* Compares in pairs if at most a quarter of the recordings have no partner. */
+/* Switches to DIFF_PAIRS if at most a quarter of the recordings have no partner. Returns 0 or
+ * -ENOMEM. */
 static int find_pairs(struct diff_traces *all)
 {
 	size_t n = all->n, pairs;
@@ -492,7 +497,7 @@ static bool has_line(const struct strbuf *config, const char *line, size_t len)
 }
 
 /* Appends the names of the data sources of one config that the other does not have in the same
- * form. */
+ * form. Returns true if there are any. */
 static bool put_differing_sources(const struct strbuf *one, const struct strbuf *other,
 				  struct strbuf *names)
 {
@@ -624,7 +629,8 @@ void diff_traces_deinit(struct diff_traces *t)
 {
 	diff_rows_deinit(&t->rows);
 	diff_stacks_deinit(&t->stacks);
-	/* The one after the last may be incomplete. */
+	/* Includes the element after the last one, which a failed or skipped recording may have
+	 * filled in part. */
 	for (size_t i = 0; t->of && i <= t->n; i++) {
 		strbuf_deinit(&t->of[i].kernel);
 		strbuf_deinit(&t->of[i].config);

@@ -21,10 +21,10 @@ void console_init(struct console *c, bool quiet);
 int console_set_color(struct console *c, const char *when);
 /* Prints "sonda: text", also with quiet. */
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints "sonda: text". */
+/* Prints "sonda: text", unless quiet. */
 void console_print(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Print text, whose lines each end with a newline, with '?' in place of control characters. The
- * second function prints also with quiet. */
+ * first function prints nothing with quiet. */
 void console_print_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
 /* Like console_print_block(), but with "sonda: " before each line that does not begin with a
@@ -39,5 +39,5 @@ bool console_shows_progress(const struct console *c);
 /* Replaces the progress line with `line`, which is ASCII and is cut to the terminal's width. Where
  * stderr is not a terminal, prints it as a line if verbose. */
 void console_progress(struct console *c, const char *line);
-/* Removes the progress line. */
+/* Removes the progress line from the terminal. */
 void console_clear_progress(struct console *c);

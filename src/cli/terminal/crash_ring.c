@@ -13,7 +13,7 @@
 
 #define FILE_MAX 65536 /* bytes of a small file of tracefs */
 
-/* Returns the file without the line break at its end; NULL if it cannot be read. */
+/* Returns the first line of dir/name, which the caller frees; NULL if it cannot be read. */
 static char *crash_ring_read(const char *dir, const char *name)
 {
 	struct strbuf text = {0};

@@ -34,7 +34,7 @@ enum crash_ring_state {
 struct crash_ring {
 	enum crash_ring_state state;
 	char tracefs[PATH_MAX]; /* "": not found */
-	char path[PATH_MAX]; /* of the instance, since CRASH_RING_NOT_KEPT */
+	char path[PATH_MAX]; /* of the instance; set unless it was not found */
 	uint64_t bytes; /* of the rings of all CPUs */
 };
 

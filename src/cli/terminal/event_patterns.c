@@ -204,8 +204,9 @@ static int add_selected_event(struct selection *s, size_t event, const char *tex
 	return 0;
 }
 
-/* Keeps a request that the kernel's list does not have as text. An event of group ftrace, which is
- * never listed and needs no group in front, gets its group. */
+/* Adds, as text, a request that matches no event of the kernel's list, unless the selection has it.
+ * An event of group ftrace, which is never listed and may be requested without its group, gets the
+ * group in front. */
 static int add_unlisted_event(struct selection *s, const char *request, struct err_text *e)
 {
 	char in_ftrace[TRACEFS_EVENTS_MAX_NAME + sizeof("ftrace/")];
@@ -313,9 +314,9 @@ struct groups {
 	size_t cap;
 };
 
-/* Returns the group of the event, added if it is new; NULL if out of memory. Events of a group are
- * adjacent, so the last group is tried first. */
-static struct group *event_patterns_group_of(struct groups *g, const char *event)
+/* Returns the group of the event, which it adds if it is new; NULL if memory runs out. Events of a
+ * group are adjacent, so the last group is tried first. */
+static struct group *event_patterns_find_or_add_group(struct groups *g, const char *event)
 {
 	size_t len = (size_t)(strchr(event, '/') - event) + 1;
 
@@ -331,7 +332,7 @@ static struct group *event_patterns_group_of(struct groups *g, const char *event
 static int count_groups(const struct selection *s, struct groups *ret)
 {
 	for (size_t i = 0; i < s->events->n; i++) {
-		struct group *g = event_patterns_group_of(ret, s->events->names[i]);
+		struct group *g = event_patterns_find_or_add_group(ret, s->events->names[i]);
 
 		if (!g)
 			return -ENOMEM;
@@ -344,7 +345,7 @@ static int count_groups(const struct selection *s, struct groups *ret)
 static int request_event(struct groups *groups, const char *event, struct event_requests *ret)
 {
 	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
-	struct group *g = event_patterns_group_of(groups, event);
+	struct group *g = event_patterns_find_or_add_group(groups, event);
 
 	if (g->n == 1 || g->matched < g->n || g->len >= TRACEFS_EVENTS_MAX_NAME)
 		return add_request(ret, event);

@@ -10,10 +10,10 @@
 #include "cli/terminal/console.h"
 
 #define MIN_COLUMNS 40
-#define ROW_INDENT_MAX 8 /* lines that are indented by more go on with a description */
+#define ROW_INDENT_MAX 8 /* lines that are indented by more continue a description */
 
-/* Returns the column where the description of a line begins: after the first two blanks behind its
- * first word, or else where the line begins. */
+/* Returns the column where the description of a line begins: behind the first two or more blanks
+ * after its first word, or else where the line begins. */
 static size_t description_column(const char *line, size_t len)
 {
 	size_t indent = strspn(line, " ");
@@ -24,8 +24,8 @@ static size_t description_column(const char *line, size_t len)
 	return indent;
 }
 
-/* Appends words; the first one goes to column `at`, which is after a word if after_word. Lines that
- * are begun here are indented. Returns the column after the last word. */
+/* Appends words from column `at` on; after_word: a word precedes that column. Lines that begin here
+ * are indented by `indent`. Returns the column after the last word. */
 static size_t put_words(struct strbuf *out, const char *s, size_t len, size_t at, bool after_word,
 			size_t indent, size_t columns)
 {

@@ -29,7 +29,7 @@ const char *tracefs_events_root(const char *const *roots)
 {
 	char path[512];
 
-	/* With the effective privileges. */
+	/* AT_EACCESS: with the effective privileges, unlike access(2). */
 	for (; *roots; roots++)
 		if (!fs_join(path, sizeof(path), *roots, "available_events") &&
 		    !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
@@ -45,7 +45,7 @@ void tracefs_events_deinit(struct tracefs_events *t)
 	*t = (struct tracefs_events){0};
 }
 
-/* Splits the lines in place. */
+/* Splits t->text in place and fills t->names. Returns 0 or -ENOMEM. */
 static int split_lines(struct tracefs_events *t)
 {
 	size_t cap = 0;

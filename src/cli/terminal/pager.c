@@ -14,10 +14,10 @@
 
 #define NOT_FOUND 127 /* exit code of sh if there is no such command */
 
-/* A system without less prints the text, and sh does not complain. */
+/* Exits with NOT_FOUND, without a message of sh, if there is no less: the text is then printed. */
 static const char default_pager[] = "command -v less >/dev/null || exit 127; exec less";
 
-/* Signals that are for the pager only while it runs. */
+/* Signals that this process ignores while the pager runs. */
 static const int pager_signals[] = {SIGINT, SIGQUIT, SIGPIPE};
 
 /* Runs in the child, with the text as standard input. */

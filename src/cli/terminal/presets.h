@@ -61,9 +61,9 @@ struct preset {
  * needed. Not thread-safe. */
 struct presets;
 
-/* Returns the presets in the program and in directories. directories: a list that ends with NULL,
- * of which only the first PRESET_DIRS are used; or NULL for the default directories. presets_free()
- * frees them. Returns NULL if memory runs out. */
+/* Returns the presets in the program and in dirs: a list that ends with NULL, of which only the
+ * first PRESET_DIRS are used; NULL: the default directories. presets_free() frees them. Returns
+ * NULL if memory runs out. */
 struct presets *presets_new(const char *const *dirs);
 void presets_free(struct presets *p);
 
@@ -82,7 +82,7 @@ int presets_for_each(struct presets *p, int (*fn)(void *ctx, const char *name), 
 /* Returns the nearest name, copied to buf, or NULL. */
 const char *presets_nearest(struct presets *p, const char *word, char buf[static STR_NEAREST_SIZE]);
 
-/* Returns how a data source is made, by its name. */
+/* Returns which part of a preset a data source of this name belongs to. */
 enum preset_part find_preset_part(const char *source);
 /* "events", "counters", "ebpf", "samples". */
 extern const char *const preset_part_names[PRESET_PARTS];

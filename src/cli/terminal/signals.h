@@ -22,8 +22,8 @@ struct termination_signals;
  * struct termination_signals. */
 typedef void (*termination_signals_fn)(void *ctx, int number, bool by_terminal);
 
-/* same_ms: signals within this time after a reported one are dropped; 0: each is reported. Returns
- * 0 or -errno. */
+/* Starts to report signals to fn, from the loop. same_ms: signals within this time after a reported
+ * one are dropped; 0: each is reported. Returns 0 or -ENOMEM. */
 int termination_signals_watch(struct event_base *loop, unsigned same_ms, termination_signals_fn fn,
 			      void *ctx, struct termination_signals **ret);
 /* Drops pending signals and restores the previous signal mask. No-op for NULL. */

@@ -124,10 +124,11 @@ static const struct option all[] = {
 	{"help", no_argument, NULL, 'h'},
 };
 
-/* Selects the options of the verb; the list ends with zeroes. short_options: those with a
- * letter. */
-static void verb_choose(const char *letters, struct option chosen[static ARRAY_SIZE(all) + 1],
-			char short_options[static 8])
+/* Selects the verb's options: those of `letters`, and help. The list ends with zeroes.
+ * short_options: those with a letter, for getopt_long(). */
+static void verb_select_options(const char *letters,
+				struct option chosen[static ARRAY_SIZE(all) + 1],
+				char short_options[static 8])
 {
 	size_t n = 0;
 
@@ -236,7 +237,7 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 	struct err_text e;
 	int code;
 
-	verb_choose(letters, chosen, short_options);
+	verb_select_options(letters, chosen, short_options);
 	code = options_parse(argc, argv, short_options, chosen, verb_handle_option, &o, &e);
 	if (code < 0)
 		return verb_print_usage_error(argv[0], e.text);

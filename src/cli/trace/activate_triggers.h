@@ -11,7 +11,8 @@ struct trigger_call;
 struct trigger_call_setup {
 	struct event_base *loop; /* borrowed, as all that follows; the texts only during the call */
 	const char *address; /* of the producers' socket */
-	const char *producer; /* its name, which traces have beside that of the trigger */
+	/* name of the producer, which traces show beside that of the trigger */
+	const char *producer;
 	char *const *names; /* of the triggers */
 	size_t n;
 	/* Called once, from the loop; may free the call. error: 0, or -errno; -ETIMEDOUT: no answer
@@ -25,5 +26,5 @@ int trigger_call_start(const struct trigger_call_setup *setup, struct trigger_ca
 /* Ends the call without calling on_end. No-op for NULL. */
 void trigger_call_free(struct trigger_call *c);
 
-/* Does the same, and waits for the answer. Returns what on_end gets, or -errno. */
+/* Like trigger_call_start(), but waits for the answer. Returns what on_end receives, or -errno. */
 int activate_triggers(const char *address, char *const *names, size_t n);

@@ -11,7 +11,7 @@
 
 static void read_labels(struct json_reader *r, struct alert *a)
 {
-	struct alert_find_label l;
+	struct alert_label l;
 
 	if (!json_open(r, '{')) {
 		json_skip(r);
@@ -60,7 +60,8 @@ bool alert_read(struct json_reader *r, struct alert *ret)
 	       ret->fingerprint[strspn(ret->fingerprint, "0123456789abcdef")] == '\0';
 }
 
-/* fn NULL: only checks the text. Returns true if it is a request of the webhook. */
+/* Calls fn with each alert; fn NULL: only checks the text. Returns true if it is a request of the
+ * webhook. */
 static bool read_request(const char *text, size_t len, void (*fn)(void *ctx, const struct alert *a),
 			 void *ctx)
 {

@@ -11,7 +11,7 @@
  * as JSON and into a trace. All of it is untrusted. */
 #define ALERT_LABELS_MAX 32 /* further ones are left out, as are those that do not fit */
 
-struct alert_find_label {
+struct alert_label {
 	char name[64];
 	char value[256];
 };
@@ -20,12 +20,13 @@ struct alert {
 	bool is_firing; /* else it is resolved */
 	char fingerprint[33]; /* hexadecimal digits */
 	char starts_at[40]; /* RFC 3339; "" unknown */
-	struct alert_find_label labels[ALERT_LABELS_MAX];
+	struct alert_label labels[ALERT_LABELS_MAX];
 	size_t n_labels;
 };
 
 /* Reads an object of the array "alerts", of the webhook or from alert_put_json(). Returns false if
- * it is not one: it has no valid fingerprint or no status. The reader goes on behind it. */
+ * it is not one: it has no valid fingerprint or no status. The reader continues after the
+ * object. */
 bool alert_read(struct json_reader *r, struct alert *ret);
 /* Calls fn with each alert of a request of the webhook. Returns 0; or -EBADMSG, without a call, if
  * the text is not such a request. */

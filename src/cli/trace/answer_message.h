@@ -10,8 +10,9 @@
 
 /* Messages in answers to a consumer (client/transport/consumer.h). */
 
-/* Returns the message, which the caller frees with answer_freep(). Returns NULL if *error is set,
- * and sets it to -EPROTO or -ENOMEM if the bytes are not a message of this type. */
+/* Unpacks a message, which the caller frees with answer_freep(). Returns NULL if *error is set
+ * already, or on failure, which sets *error to -ENOMEM, or to -EPROTO if the bytes are not such a
+ * message. */
 static inline void *answer_unpack(const ProtobufCMessageDescriptor *type, int *error,
 				  const void *data, size_t len)
 {

@@ -128,8 +128,8 @@ static char *hidden_name(const char *path)
 	return asprintf(&name, "%.*s.%.200s.XXXXXX", (int)dir, path, path + dir) < 0 ? NULL : name;
 }
 
-/* Returns a descriptor of the directory that mkdtemp(3) has made, or -errno if another took its
- * place. */
+/* Returns a descriptor of the directory that mkdtemp(3) has made, or -errno: -ESTALE if another
+ * user has put a different one in its place. */
 static int open_own_dir(const char *path)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -63,7 +63,8 @@ const char *service_permission_command(void)
 		       : "sudo sonda record EVENT...";
 }
 
-/* Returns the group that may connect to the socket, if the file mode allows one. */
+/* Returns the group that may connect to the socket at address, or NULL. root's group does not
+ * count. */
 static const struct group *service_help_group_of(const char *address)
 {
 	struct stat st;

@@ -384,8 +384,8 @@ int session_client_await_start(struct session_client *c, uint32_t timeout_ms, st
 	return r < 0 ? explain_error(c, r, "waiting for the start", e) : 0;
 }
 
-/* Stops the session. A failed flush loses the data that producers still hold, but the rest is
- * read. */
+/* Flushes and stops the session. A failed flush loses the data that producers still hold, but the
+ * rest can be read: it only sets end->flush_failed. */
 static int session_client_stop(struct session_client *c, const Pb__TraceConfig *config,
 			       struct session_end *end, struct err_text *e)
 {

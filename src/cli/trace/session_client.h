@@ -41,16 +41,17 @@ const char *session_client_clone_refusal(const struct session_client *c);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 
-/* For session_client_await_start(): subscribes to the start of the session that follows. A service
- * without producers reports it only once, during the enable. */
+/* For session_client_await_start(): subscribes to the start of the session. Call it before
+ * session_client_enable(), because a service without producers reports the start only during that
+ * call. */
 int session_client_watch_start(struct session_client *c, struct err_text *e);
-/* Starts a session; fd: as for consumer_enable(). session_client_end() reports its end, and a
- * refusal. */
+/* Starts a session; fd: as for consumer_enable(). If the service refuses it, session_client_end()
+ * reports that, as it reports the end. */
 int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
 			  struct err_text *e);
-/* Waits until all data sources of our session, which is watched, have started. Returns 0,
- * -ETIMEDOUT, -EPROTO if the session or the connection ended before, or the error of the
- * request. */
+/* Waits until all data sources of our session have started; session_client_watch_start() comes
+ * first. Returns 0, also if the service cannot report it; -ETIMEDOUT; or -EPROTO if the session or
+ * the connection ended before. */
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e);
 
 /* Calls fn for each trigger of CLONE_SNAPSHOT that is hit, from session_client_end() and
@@ -79,7 +80,7 @@ int session_client_query_stats(struct session_client *c, struct service_stats *r
 /* Detaches our session under this key. */
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
 /* Reads all packets of our session into file and scan, and saves the file. Returns the error of
- * reading or -ENODATA (no packets) without saving, or the error of trace_file_save(): after a
+ * reading or -ENODATA (no packets), without saving; or the error of trace_file_save(): after a
  * failed write the file is saved with the packets before it. */
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e);

@@ -41,7 +41,7 @@
 
 #define BUF_SIZE (256u << 10)
 #define PATIENCE_MS 3000 /* for the reader of a pipe, before on_stall reports it */
-#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+#define MAX_RECORD_HEAD 11 /* tag (1 byte) and varint (at most 10) */
 #define MAX_NAMES_TRIED 100 /* hidden names, which other files may have */
 #define MAX_SPARE_BYTES (1ull << 30) /* kept free on a large file system */
 
@@ -149,7 +149,8 @@ static int rename_to_new_name(struct trace_file *f, const char *path)
 	return 0;
 }
 
-/* Opens the file at path as its kind needs it. */
+/* Opens stdout, a device or a pipe directly, and for a regular file a new one beside it. Sets e
+ * only if safe_path_follow() does so. */
 static int open_by_kind(struct trace_file *f, const char *path, struct err_text *e)
 {
 	_cleanup_(freep) char *last = strdup(path);

@@ -39,8 +39,8 @@ int trace_file_error(const struct trace_file *f);
 /* Returns the descriptor, for another process that writes packets instead of
  * trace_file_add_packet(). */
 int trace_file_fd(const struct trace_file *f);
-/* Gives the file its name now, so that it survives this process. Returns 0, or -errno and sets
- * e. */
+/* Gives a regular file its name now, so that it survives this process. Returns 0, or -errno and
+ * sets e. */
 int trace_file_assign_name(struct trace_file *f, struct err_text *e);
 bool trace_file_is_named(const struct trace_file *f);
 /* Counts the bytes that another process has written, as whole packets; 0 for a pipe or device.
@@ -56,7 +56,7 @@ struct statvfs;
 uint64_t trace_file_room_of(const struct statvfs *st); /* the same for a file system */
 /* Writes pending data. Returns 0 or -errno, as trace_file_add_packet(). */
 int trace_file_flush(struct trace_file *f);
-/* Truncates a file that another process writes to this many bytes. Returns 0 or -errno. */
+/* Truncates, to this many bytes, a file that another process writes. Returns 0 or -errno. */
 int trace_file_truncate(struct trace_file *f, uint64_t bytes);
 /* Removes the file if it already has its name, and no other process has replaced it. */
 void trace_file_remove(struct trace_file *f);

@@ -63,7 +63,7 @@ bool trace_input_is_text(const char *path)
 	return n > 0 && packets_are_text(head, (size_t)n, size);
 }
 
-/* Other formats of traces, by the beginning of the text after leading blanks. */
+/* Other formats of traces, by the first characters of the text after blanks. */
 static const struct text_format {
 	const char *begin, *what;
 } text_formats[] = {
@@ -217,7 +217,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Keeps the newest files of all that are added. */
+/* Adds a file to the list if it is one of the MAX_FILES newest so far. */
 static void newest_trace_add(struct files *f, const char *name, const struct timespec *written)
 {
 	size_t at = f->n;
@@ -249,8 +249,8 @@ static int read_dir(struct files *f)
 	return 0;
 }
 
-/* Returns true if the data begins with a packet that has one of these fields, as the first packet
- * of a trace has. The end of the packet may be past len. */
+/* Returns true if the data begins with a packet that has one of the fields below, as the first
+ * packet of a trace does. The end of the packet may be past len. */
 static bool begins_with_packet(const uint8_t *data, size_t len)
 {
 	struct pb_field f;

@@ -14,8 +14,7 @@
  * it ends within the first 4 KiB of the file. */
 bool trace_input_is_trace(const char *path);
 
-/* Returns true if the file is text and not a trace, although a trace, too, may begin with the byte
- * of an empty line. */
+/* Returns true if the file is text. A trace is not, even if its first byte is a newline (0x0A). */
 bool trace_input_is_text(const char *path);
 
 /* Sets e to what the file at path is instead of a trace: empty, compressed, text. Returns
@@ -25,7 +24,7 @@ int trace_input_explain(const char *path, struct err_text *e);
 /* Sets e to why the trace at path cannot be read: r is -errno of its reader. Returns r. */
 int trace_input_explain_error(const char *path, int r, struct err_text *e);
 
-/* A trace file in memory. */
+/* A trace file that is mapped into memory. */
 struct trace_bytes_map {
 	uint8_t *data; /* owned mapping */
 	size_t len;

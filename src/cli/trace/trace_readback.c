@@ -29,8 +29,8 @@ static void packet_join_deinit(struct packet_join *j)
 	*j = (struct packet_join){0};
 }
 
-/* Takes the next slice. ends: it is the last one of the packet. Returns 1 with the whole packet
- * (borrowed until the next call), 0 if more slices follow, -EFBIG or -ENOMEM. */
+/* Adds the next slice. ends: it is the last one of the packet. Returns 1 with the whole packet,
+ * which is borrowed from data or j, 0 if more slices follow, -EFBIG or -ENOMEM. */
 static int packet_join_slice(struct packet_join *j, const uint8_t *data, size_t len, bool ends,
 			     const uint8_t **ret_packet, size_t *ret_len)
 {
@@ -117,7 +117,8 @@ struct reading {
 	bool eof;
 };
 
-/* Reads until n bytes are available from begin on, or the file ends. */
+/* Reads until n bytes are available from r->begin on, or the file ends. Returns 0, -ENOMEM or
+ * -errno. */
 static int trace_readback_fill(struct reading *r, size_t n)
 {
 	ssize_t got;
@@ -144,7 +145,8 @@ static int trace_readback_fill(struct reading *r, size_t n)
 	return 0;
 }
 
-/* Scans one packet. Returns 1, 0 at the end of the file, or -errno. */
+/* Scans one packet. Returns 1, 0 at the end of the file, -EBADMSG for an invalid or incomplete
+ * packet, -EFBIG for one above the limit, -ENOMEM or -errno. */
 static int scan_packet(struct reading *r, struct trace_scan *scan)
 {
 	const uint8_t *p, *end;
@@ -269,7 +271,7 @@ static int list_rotation_files(struct row *r)
 	slash = strrchr(first, '/');
 	if (!slash)
 		return -ENOENT;
-	/* The names differ in the last digit of the number. */
+	/* The two paths differ only in the last digit of the number. */
 	while (*number == second[number - first])
 		number++;
 	number -= ROTATION_DIGITS - 1;
@@ -291,7 +293,7 @@ static int open_number(const struct row *r, size_t i)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* Reads the session uuid, which is near the beginning of each file. */
+/* Reads the session's uuid from the first packets of file i. Returns false if they have none. */
 static bool read_uuid_of_file(const struct row *row, size_t i, uint64_t *ret)
 {
 	_cleanup_(closep) int fd = open_number(row, i);

@@ -63,7 +63,7 @@ int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
 struct trace_file;
 
-/* If not all packets could be written to f, replaces scan, which covers all packets, with a scan of
+/* Flushes f. If a write to f has failed, replaces scan, which covers all packets, with a scan of
  * the packets in the file. The session's data in `scan` stays: its times, statistics and config.
  * Call it before trace_file_save(). */
 void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan);

@@ -17,7 +17,7 @@
 
 /* ---- writing ---- */
 
-/* Writes the text into a hidden file, and gives it the name. */
+/* Writes the text into a hidden file and renames it to path. Returns 0 or -errno. */
 static int lines_replace(const char *path, const char *hidden, mode_t mode,
 			 const struct strbuf *text)
 {
@@ -60,7 +60,7 @@ int value_lines_write(const char *dir, const char *name, mode_t mode,
 
 		strbuf_printf(&text, "%s ", lines[i].key);
 		if (lines[i].size)
-			strbuf_put_plain(&text, at); /* no newline */
+			strbuf_put_plain(&text, at); /* replaces newlines */
 		else
 			strbuf_printf(&text, "%" PRIu64, *(const uint64_t *)at);
 		strbuf_putc(&text, '\n');
@@ -84,7 +84,7 @@ static int parse_state_line(const struct value_line *lines, size_t n, const char
 			return str_to_u64(value, at);
 		snprintf(at, lines[i].size, "%s", value);
 	}
-	return 0; /* of a later version */
+	return 0; /* written by a later version */
 }
 
 int value_lines_read(const char *dir, const char *name, const struct value_line *lines, size_t n,

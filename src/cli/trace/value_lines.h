@@ -27,6 +27,6 @@ struct value_line {
 int value_lines_write(const char *dir, const char *name, mode_t mode,
 		      const struct value_line *lines, size_t n, const void *from);
 /* Reads dir/name into the struct, which is zeroed first. Unknown keys are skipped. Returns 0,
- * -ENOENT, -EBADMSG or -errno. */
+ * -ENOENT, -EBADMSG for an invalid line, or -errno; then the struct may be filled in part. */
 int value_lines_read(const char *dir, const char *name, const struct value_line *lines, size_t n,
 		     void *ret, size_t size);
