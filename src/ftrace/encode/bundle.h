@@ -37,7 +37,7 @@ struct bundle {
 	const struct symbol_table *symbols; /* borrowed; NULL: addresses have no names */
 	struct compact_sched compact;
 	uint32_t generation; /* incremented for each bundle */
-	uint32_t *described; /* owned: by generic_index: the latest generation that has the event */
+	uint32_t *described; /* owned; by generic_index: latest generation that uses the event */
 	/* owned array of borrowed events, in order of first use */
 	const struct compiled_event **to_describe;
 	size_t n_to_describe;
@@ -46,8 +46,8 @@ struct bundle {
 /* Returns the output that writes to a producer's writer, which is borrowed. */
 struct bundle_output bundle_output_of_writer(struct writer *w);
 
-/* Initializes a bundle. b must be zeroed. n_generic is above every generic_index that it will get.
- * Returns 0 or -ENOMEM. */
+/* b must be zeroed. n_generic exceeds the generic_index of every event that is added. Returns 0 or
+ * -ENOMEM. */
 int bundle_init(struct bundle *b, const struct bundle_output *output, size_t n_generic);
 /* Raises n_generic. No bundle may be open. Returns 0, or -ENOMEM with nothing changed. */
 int bundle_reserve(struct bundle *b, size_t n_generic);

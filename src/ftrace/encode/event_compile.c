@@ -57,8 +57,8 @@ static void require_record_length(struct draft *d, int end)
 		d->min_len = (uint16_t)end;
 }
 
-/* Begins a draft. Fails with an event whose records do not have their id at the start, or have no
- * thread id. */
+/* Begins a draft. Returns -EPROTO unless each record of the event begins with its id (2 bytes) and
+ * has a common_pid (4 bytes). */
 static int draft_init(struct draft *d, const struct tep_event *event)
 {
 	const struct tep_format_field *type, *pid;
@@ -108,7 +108,8 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 		require_record_length(d, f->offset + plan->min_len);
 }
 
-/* Plans the name of a kernel address that the kernel would print as a function. */
+/* Plans the function name of an address. Returns false if the kernel would not print the field as a
+ * function, or if the session has no symbols. */
 static bool plan_symbol(const struct tep_format_field *f, const struct compile_context *ctx,
 			struct field_plan *ret)
 {
@@ -399,8 +400,8 @@ static void add_field_of_message(struct draft *d, const struct tep_format_field 
 		add_further_string(d, f, &plan, "_symbol");
 }
 
-/* Adds a field that all events have. It is written only if the message has it: common_flags of
- * sched_waking. */
+/* Adds a common field if the event's message has a field of that name. Only sched_waking has one:
+ * common_flags. */
 static void add_common_field(struct draft *d, const struct tep_format_field *f,
 			     const struct proto_event *message)
 {

@@ -41,7 +41,8 @@ static struct field_bytes find_span_to_record_end(const struct ring_record *r,
 	return (struct field_bytes){r->payload + op->offset, r->len - op->offset};
 }
 
-/* Returns NULL if the record has no value for the field. */
+/* Writes the value of a GenericFtraceEvent.Field. Returns NULL if the record has no value for
+ * it. */
 static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
 				       const struct ring_record *r, struct encode_ctx *ctx)
 {

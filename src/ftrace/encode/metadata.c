@@ -206,9 +206,10 @@ static uint64_t to_boot_ns(const struct clock_sync *sync, uint64_t time)
 	return sync->ftrace_ns ? sync->boot_ns + (time - sync->ftrace_ns) : 0;
 }
 
-/* Converts the times of the tasks before until. Returns their number. */
-static size_t convert_times(struct metadata_events *n, const struct clock_sync *sync,
-			    uint64_t until)
+/* Sorts the tasks by time, and converts the times before `until` to CLOCK_BOOTTIME. Returns the
+ * number of tasks with such a time; they come first. */
+static size_t sort_and_convert_times(struct metadata_events *n, const struct clock_sync *sync,
+				     uint64_t until)
 {
 	size_t i;
 
@@ -235,7 +236,7 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 			tid_list_add(&n->tids, n->later.tids[i]);
 		tid_list_clear(&n->later);
 	}
-	n->n_published = convert_times(n, sync, until);
+	n->n_published = sort_and_convert_times(n, sync, until);
 	/* Threads with events in the next batch are removed from this one. */
 	for (size_t i = n->n_published; i < n->n_tasks; i++)
 		pid_set_remove(&n->tids.seen, n->tasks[i].tid);

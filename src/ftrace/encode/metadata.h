@@ -67,9 +67,9 @@ int metadata_init(struct metadata_events *n);
 /* A zeroed n is allowed. */
 void metadata_deinit(struct metadata_events *n);
 
-/* Sets boot_ns, when the current pass over the rings began: other records of threads seen later may
- * not be read yet, so these threads belong to the next batch. Call it before each slice of reading.
- * boot_ns UINT64_MAX: all threads belong to the current batch. */
+/* boot_ns is the start of the current pass over the rings. A thread that is first seen in a later
+ * record belongs to the next batch, because other records of it may not be read yet. Call it before
+ * each slice of reading. boot_ns UINT64_MAX: all threads belong to the current batch. */
 void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 				  uint64_t boot_ns);
 
@@ -90,11 +90,12 @@ static inline bool metadata_is_urgent(const struct metadata_events *n)
 	return n->n_tasks > METADATA_MAX_TASKS / 2 || n->text_len > METADATA_MAX_TEXT / 2;
 }
 
-/* Returns in *ret all that can be published. Returns false if there is nothing, as when `until`
- * has not changed. sync converts the trace clock; until is on CLOCK_BOOTTIME. A thread with an
- * event in the next batch is left out of ret->tids. The batch is borrowed until
- * metadata_free_batch. */
+/* Sets *ret to all that can be published. Returns false if that is nothing, as when `until` has not
+ * changed; *ret is then undefined. sync converts the trace clock; until is on CLOCK_BOOTTIME. A
+ * thread with an event in the next batch is left out of ret->tids. The batch is borrowed until
+ * metadata_free_batch(). */
 bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
 			 struct metadata_batch *ret);
-/* Frees the batch that metadata_take_batch() returned, after it was published. */
+/* Frees the batch that metadata_take_batch() returned, after it was published. Tasks and threads of
+ * the next batch stay. */
 void metadata_free_batch(struct metadata_events *n);

@@ -16,10 +16,10 @@
  *	kernel      A -> X        (X -> Y, Y -> Z)       Z -> A       A -> B
  *	columns     A -> 0            nothing            0 -> A       A -> B
  *
- * The caller adds the threads that the kernel's list has at the start to `members`. Who joins later
- * follows from the kernel's choice of events: one of the two threads of each switch, and of each
- * wake-up, belongs to the subject. A thread that is not known yet is left out at first. If the next
- * switch on this CPU is away from it, its switch is written then, with its own time:
+ * The caller adds the threads that are in the kernel's list at the start to `members`. Which ones
+ * join later follows from the kernel's choice of events: one of the two threads of each switch, and
+ * of each wake-up, belongs to the subject. A thread that is not known yet is left out at first. If
+ * the next switch on this CPU is away from it, its switch is written then, with its own time:
  *
  *	kernel      A -> B (new)                         B -> A
  *	columns     A -> 0                    0 -> B     B -> A
@@ -44,7 +44,7 @@ struct subject_threads {
 
 /* The state of one CPU. Zeroed: there was no record yet, or none since the last loss. */
 struct subject_cpu {
-	bool begun, switched; /* a row was written; one of a switch */
+	bool begun, switched; /* a row was written; a switch was written */
 	int32_t running; /* the thread that readers take for the running one */
 	struct comm idle; /* the name of the idle task */
 	/* the latest switch, if its thread was left out; tid 0: it was not */
@@ -65,5 +65,5 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
 bool subject_sched_waking(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 			  struct subject_threads *known, const struct compiled_event *ev,
 			  const struct ring_record *r, struct encode_ctx *ctx);
-/* Call when records of the CPU were lost. */
+/* Forgets the state of the CPU. Call it when records of the CPU were lost. */
 void subject_sched_lost(struct subject_cpu *cpu);

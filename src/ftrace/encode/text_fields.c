@@ -86,7 +86,7 @@ struct args {
 	unsigned min_int;
 };
 
-/* Reads the next argument as an integer of that size. Returns false if there is none. */
+/* Reads the next argument as an integer of `size` bytes. Returns false if there is none. */
 static bool read_sized_int_argument(struct args *a, unsigned size, uint64_t *ret)
 {
 	size_t align = MIN(size, 4u), at = (a->at + align - 1) / align * align;
@@ -134,7 +134,8 @@ static char peek_format_char(const struct format *f)
 	return f->at < f->end ? *f->at : '\0';
 }
 
-/* Parses a number or an asterisk; leaves *count unchanged if there is neither. */
+/* Parses a number, or an asterisk and its argument. Leaves *count unchanged if there is neither.
+ * Returns false if the argument is missing. */
 static bool read_count(struct format *f, struct args *a, int *count)
 {
 	int n = 0;
@@ -447,7 +448,7 @@ static size_t format_pointer(void *ctx, uint64_t address, char *to, size_t size)
 }
 
 /* Writes the text of bprint's format and arguments. The format's address directly precedes the
- * arguments. */
+ * arguments. Returns NULL if the format is unknown. */
 static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			   struct encode_ctx *ctx)
 {

@@ -96,7 +96,8 @@ static void look_up_syscall_numbers(struct compat_numbers *n, bool compat)
 	};
 }
 
-/* Returns 0, -EOPNOTSUPP (this kernel runs no 32-bit programs) or -ENOMEM. */
+/* proc_root is borrowed. Returns 0, -ENOMEM, or -EOPNOTSUPP if the kernel runs no 32-bit programs
+ * or the numbers of its system calls are unknown. */
 static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 {
 	char path[4096];
@@ -186,9 +187,9 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 }
 
 /* Returns true if c is the exit of an execve after which the thread uses the other system call
- * table. Sets thread->state from /proc for a thread that was not seen before. */
-static bool update_table_at_exec(const struct compat_threads *t, struct compat_thread *thread,
-				 const struct compat_call *c)
+ * table. Sets thread->state to the state before the execve if the thread was not seen before. */
+static bool detect_table_change(const struct compat_threads *t, struct compat_thread *thread,
+				const struct compat_call *c)
 {
 	bool seen = thread->state != UNSEEN;
 
@@ -212,7 +213,7 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 
 	if (c->time < thread->since)
 		return thread->state != COMPAT;
-	if (update_table_at_exec(t, thread, c)) {
+	if (detect_table_change(t, thread, c)) {
 		compat = thread->state == COMPAT;
 		c->nr = is_exec_number(&t->numbers[compat], thread->last)
 				? thread->last
@@ -293,7 +294,8 @@ static int compat_syscalls_add_event(struct event_table *table, const char *name
 	return event_table_add(table, GROUP, name, format, options, &id);
 }
 
-/* Returns 0, -ENOMEM, or an enum event_table_error; then no event is added. */
+/* Adds the events that have an id. Returns 0, -ENOMEM, or an enum event_table_error; on failure no
+ * event is added. */
 static int add_compat_events(const struct compat_syscalls *ids, struct event_table *table,
 			     const struct event_table_options *options)
 {

@@ -183,8 +183,9 @@ static int add_name_to_list(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* Returns all names in a directory. (tracefs_event_systems() omits groups without an enable file,
- * such as "ftrace".) */
+/* Returns all names in a directory, which the caller frees with tracefs_list_free(), or NULL if
+ * there are none. (tracefs_event_systems() omits groups without an enable file, such as
+ * "ftrace".) */
 static char **list_dir(const char *path)
 {
 	char **list = NULL;
@@ -232,7 +233,8 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 	return r;
 }
 
-/* Splits a request. Returns the name, or NULL if it is malformed. *ret_group NULL: any group. */
+/* Splits a request in place. Returns the name, or NULL if the request is malformed. *ret_group
+ * NULL: any group. */
 static char *event_select_split(char *request, char **ret_group)
 {
 	char *separator = strchr(request, '/'), *name = request;

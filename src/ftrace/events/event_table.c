@@ -46,7 +46,8 @@ static struct entry *by_shape;
 static struct entry *by_number[GENERIC_NUMBERS]; /* from GENERIC_NUMBER_FIRST on; owned */
 static uint32_t next_number;
 
-/* At least one number must be free. Returns NULL if out of memory. */
+/* Adds an entry with an unused number, of which there must be one. Returns NULL if out of
+ * memory. */
 static struct entry *generic_entry_new(uint64_t shape)
 {
 	struct entry *e = calloc(1, sizeof(*e));
@@ -210,7 +211,8 @@ const struct compiled_event *event_table_find_named(const struct event_table *t,
 
 /* ---- adding ---- */
 
-/* Acquires a number, which the table keeps until it is freed because written records contain it. */
+/* Acquires a number once for the table, which releases it when the table is freed, because written
+ * records contain it. Returns 0, EVENT_TABLE_FULL or -ENOMEM. */
 static int event_table_acquire_number(struct event_table *t, uint64_t shape, uint32_t *ret)
 {
 	int r;
@@ -302,7 +304,8 @@ static int event_table_compile(struct event_table *t, const struct tep_event *ev
 	return compile_generic(t, event, o, ctx, shape, ret);
 }
 
-/* Compiles an event with an unused generic_index, which free_event() releases. */
+/* Compiles an event. If it needs a descriptor, it gets an unused generic_index, which free_event()
+ * releases. On failure, the caller frees *ret unless it is NULL. */
 static int compile_with_index(struct event_table *t, const struct tep_event *event,
 			      const struct event_representation *repr,
 			      const struct event_table_options *o, const char *print_fmt,
@@ -359,8 +362,8 @@ static int rename_event(struct tep_event *event, const char *new_group, const ch
 	return 0;
 }
 
-/* Returns true if the event has this name. In the event's, event_format_prepare() has replaced dots
- * by underscores. */
+/* Returns true if the event has this name, in which event_format_prepare() has replaced dots by
+ * underscores. */
 static bool event_is_named(const struct tep_event *event, const char *name)
 {
 	const char *at = event->name;

@@ -125,9 +125,9 @@ static bool is_frequent(const Pb__FtraceConfig *c)
 	return frequent;
 }
 
-/* Returns the size of a ring that the config does not give: the usual one, or twice that for
- * frequent events, but all rings together take at most a part of the memory. The rings must hold
- * the records until sonda-probes gets a CPU. */
+/* Returns the size of a ring if the config sets none: USUAL_RING_KB or, for frequent events,
+ * FREQUENT_RING_KB. It is halved, to no less than LEAST_RING_KB, until all rings fit into their
+ * part of the memory. A ring must hold the records until sonda-probes gets a CPU. */
 static uint32_t default_ring_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
 {
 	uint64_t most = m->ram_bytes / 1024 / RINGS_PRESET_RAM_SHARE / MAX(m->cpus, 1u);

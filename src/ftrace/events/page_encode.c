@@ -166,7 +166,8 @@ static __attribute__((noinline)) bool filter_record(struct page_encoder *t,
 }
 
 /* Counts a record that is written, and opens a bundle for it if none is open. */
-static inline void count_record(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time)
+static inline void open_bundle_for_record(struct page_encoder *t, struct cpu_stream *cpu,
+					  uint64_t time)
 {
 	if (!t->bundle.enc)
 		page_encode_begin(t, cpu, false, 0);
@@ -181,7 +182,7 @@ static __attribute__((noinline)) enum ring_page_status write_sched_event_of_subj
 {
 	struct compact_sched *compact = &t->bundle.compact;
 
-	count_record(t, cpu, r.time);
+	open_bundle_for_record(t, cpu, r.time);
 	if (ev->kind == COMPILED_SUBJECT_SWITCH)
 		subject_sched_switch(compact, &cpu->subject, cpu->cpu, &t->threads, ev, &r,
 				     &t->ctx);
@@ -193,7 +194,8 @@ static __attribute__((noinline)) enum ring_page_status write_sched_event_of_subj
 	return RING_PAGE_OK;
 }
 
-/* Returns RING_PAGE_OK, or the error of the record. */
+/* Writes a record, or counts it as left out. Returns RING_PAGE_OK, or why the record cannot be
+ * decoded. */
 static inline enum ring_page_status translate_record(struct page_encoder *t, struct cpu_stream *cpu,
 						     const struct ring_record *r)
 {
@@ -215,7 +217,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 			return RING_PAGE_OK;
 		}
 	}
-	count_record(t, cpu, r->time);
+	open_bundle_for_record(t, cpu, r->time);
 	if (ev->kind == COMPILED_COMPACT_SWITCH)
 		compact_sched_switch(compact, ev, r, &t->ctx);
 	else if (ev->kind == COMPILED_COMPACT_WAKING)
@@ -237,7 +239,8 @@ static void begin_ring_page(struct page_encode_target *to, const struct ring_pag
 	to->cpu->lost += page->lost_count;
 }
 
-/* Writes the raw bytes of a broken page. Each such page is in a bundle of its own. */
+/* Writes the raw bytes of a broken page, and ends the bundle, which can contain only one such
+ * page. */
 static void write_broken_page(struct page_encoder *t, const void *data, size_t len)
 {
 	if (!t->broken_left)
@@ -250,7 +253,7 @@ static void write_broken_page(struct page_encoder *t, const void *data, size_t l
 static void end_ring_page(struct page_encode_target *to, uint64_t page_time, const void *data,
 			  size_t len, enum ring_page_status status)
 {
-	/* Write only one error per page, because damage tends to repeat itself. */
+	/* Write one error for all bad records of a page, because damage tends to repeat itself. */
 	if (to->bad != RING_PAGE_OK)
 		write_page_error(to->t, to->cpu, page_time, to->bad);
 	if (status != RING_PAGE_END)

@@ -50,10 +50,10 @@ struct page_encoder {
 	struct bundle bundle;
 };
 
-/* Returns 0 or -ENOMEM. */
+/* table and writer are borrowed. Returns 0 or -ENOMEM. */
 int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
 		     struct writer *writer, struct page_encoder **ret);
-/* As page_encoder_new, for a reader of files, which has no writer. */
+/* Like page_encoder_new(), for a reader of files, which has no writer. */
 int page_encoder_new_with_output(const struct event_table *table,
 				 const struct ring_page_layout *layout,
 				 const struct bundle_output *output, struct page_encoder **ret);

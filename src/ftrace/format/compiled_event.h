@@ -81,7 +81,7 @@ enum compiled_kind {
 	COMPILED_LEGACY, /* FtraceEvent with a GenericFtraceEvent inside */
 	COMPILED_COMPACT_SWITCH, /* CompactSched columns; ops are state, pid, prio, comm */
 	COMPILED_COMPACT_WAKING, /* CompactSched columns; ops are pid, cpu, prio, comm, flags */
-	COMPILED_PROBE, /* FtraceEvent with a KprobeEvent, whose begin is the same in all records */
+	COMPILED_PROBE, /* FtraceEvent with a KprobeEvent, whose first bytes are constant */
 	COMPILED_FIRST_FILTERED, /* kinds from here on: not every record is written */
 	/* like COMPILED_FIELDS; ftrace/print in a session with a filter */
 	COMPILED_PRINT = COMPILED_FIRST_FILTERED,
@@ -114,7 +114,7 @@ struct compiled_event {
 	const char *group;
 	const char *name;
 	const char *const *field_names; /* one for each op; for COMPILED_LEGACY, COMPILED_PROBE */
-	/* an encoded GenericEventDescriptor; the message's begin for COMPILED_PROBE */
+	/* an encoded GenericEventDescriptor; the constant first bytes for COMPILED_PROBE */
 	const uint8_t *descriptor;
 	uint32_t descriptor_len; /* 0: the event has its own message */
 	const uint8_t *further; /* descriptor of the fields that the message lacks */

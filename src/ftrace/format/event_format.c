@@ -10,8 +10,8 @@
 #include "base/core/mem.h"
 
 /*
- * The functions take_*() move the cursor *at over what they recognize. They return false if the
- * text at the cursor is something else.
+ * Functions with a cursor `char **at` move it over what they recognize. Those that return a bool
+ * return false if the text at the cursor is something else.
  */
 
 #define MAX_DIGITS 9 /* limit of the digits of a number */
@@ -71,7 +71,7 @@ static bool parse_array_bounds(char **at)
 	return event_format_accept(at, "]");
 }
 
-/* Skips words and stars. Returns the number of words. *ret_ends: the last token is a word. */
+/* Skips words and stars. Returns the number of words. *ret_ends: a word is the last of them. */
 static unsigned skip_type_words(char **at, bool *ret_ends)
 {
 	unsigned n = 0;
@@ -112,7 +112,8 @@ static void move_bounds_to_type(char *bounds, char *end)
 	memset(bounds + 2, ' ', (size_t)(end - bounds - 2));
 }
 
-/* Skips the rest after the words of a located field. */
+/* Skips the bounds and the name of a located field (__data_loc, __rel_loc). has_name: the name
+ * comes before the bounds, which are then moved to the type. */
 static bool parse_located_field(char **at, bool has_name)
 {
 	char *bounds = *at;
@@ -176,7 +177,7 @@ static bool parse_format_head(char **at)
 	       event_format_accept(at, "\nformat:\n");
 }
 
-/* Replaces the print format by the shortest valid one. */
+/* Replaces the print format by the shortest valid one. Returns false if there is none. */
 static bool shorten_print_fmt(char *at)
 {
 	static const char head[] = "print fmt: ", empty[] = "print fmt: \"\"";
@@ -269,7 +270,7 @@ static size_t next_expression(const char **at, const char **ret)
 	return (size_t)(*at - begin);
 }
 
-/* Returns true if the expression is exactly that field of the record. */
+/* Returns true if the expression refers to that field of the record, and to no other field. */
 static bool expression_is_field(const char *expression, size_t len, const char *field)
 {
 	static const char rec[] = "REC->";

@@ -239,7 +239,7 @@ static bool is_long(const struct tep_format_field *f)
 	return !strncmp(f->type, "unsigned long", strlen("unsigned long"));
 }
 
-/* Returns the size of a long, or 0 if the field has none. */
+/* Returns the size of the field's longs, or 0 if it has another type. */
 static int long_size(const struct tep_format_field *f)
 {
 	if (!is_long(f))

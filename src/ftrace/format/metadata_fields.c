@@ -62,7 +62,8 @@ static const struct metadata_event *find_metadata_event(const struct tep_event *
 	return NULL;
 }
 
-/* Returns false if the field is missing or has another form. */
+/* Returns false if a required field is missing, or if a field has another form. A missing optional
+ * field leaves the output unchanged. */
 static bool locate_field(const struct tep_event *event, const struct wanted *w,
 			 uint16_t *ret_offset, uint8_t *wide, uint16_t *min_len)
 {

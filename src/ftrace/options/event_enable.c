@@ -221,9 +221,11 @@ static bool switches_are_filtered(const struct event_selection *events, const st
 	       (!instance_is_own(s->instance) && owner_filters_switches(s->instance));
 }
 
-/* Turns CompactSched off unless it can replace both sched_switch and sched_waking. */
-static void check_compact(const struct event_selection *events, const struct setup *s,
-			  struct event_table_options *options)
+/* Turns CompactSched off if switches are not recorded or are filtered, or if a format is
+ * unexpected, which it reports. Otherwise chooses COMPACT_OF_SUBJECT if the config restricts the
+ * threads. */
+static void choose_compact(const struct event_selection *events, const struct setup *s,
+			   struct event_table_options *options)
 {
 	static const char *const names[] = {"sched_switch", "sched_waking"};
 
@@ -279,7 +281,7 @@ static void event_enable_report(const struct setup *s, const struct event_name *
 int event_enable_compile(struct event_selection *events, const struct setup *s,
 			 struct event_table_options *options, struct event_table *table)
 {
-	check_compact(events, s, options);
+	choose_compact(events, s, options);
 	for (size_t i = 0; i < events->n; i++) {
 		struct event_name *e = &events->events[i];
 		_cleanup_(freep) char *format = NULL;

@@ -45,7 +45,7 @@ uint64_t event_dir_id(const struct instance *instance, const char *group, const 
 /* Adds the events that the config requests by name and tracefs has. Returns 0, -ENOMEM, or
  * -ECANCELED (base/event_loop/coroutine.h). */
 int event_enable_select(struct event_selection *events, const struct setup *s);
-/* Compiles each event. Clears options->compact if these events cannot be written as compact sched.
+/* Compiles each event. Changes options->compact if the kernel's events or filters require it.
  * Returns 0, -ENOMEM or -ECANCELED. */
 int event_enable_compile(struct event_selection *events, const struct setup *s,
 			 struct event_table_options *options, struct event_table *table);

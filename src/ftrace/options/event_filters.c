@@ -76,7 +76,7 @@ static void report_unknown_name(const struct setup *s, const char *name, const c
 }
 
 /* Writes the numbers of the known names to `numbers`, sorted and without duplicates. Reports
- * unknown names. Returns the number of numbers. */
+ * unknown names. Returns the count of numbers. */
 static size_t event_filters_resolve(const struct setup *s, uint32_t *numbers)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -188,8 +188,8 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 	return 0;
 }
 
-/* Iterates backwards, because events may be dropped. Returns the number of matching events, or
- * -errno. */
+/* Adds the filter to each event that matches; an event whose filter is refused is dropped, so the
+ * loop runs backwards. Returns the number of matching events, -ENOMEM or -ECANCELED. */
 static int apply_filter(const char *request, const char *filter, struct event_selection *events,
 			const struct setup *s)
 {

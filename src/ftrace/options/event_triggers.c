@@ -83,7 +83,8 @@ static bool passes_all_records(const char *filter)
 	return !*filter || !strcmp(filter, "0");
 }
 
-/* Tries the filter on the event, then restores the event's own filter. */
+/* Tries the filter on the event, then restores the event's own filter. Returns 0, or -errno after
+ * reporting it. */
 static int try_filter_on_event(const struct setup *s, const struct event_name *e,
 			       const char *filter)
 {
@@ -160,8 +161,8 @@ static int make_command(const config_trigger *c, const char *condition, char **r
 	return 0;
 }
 
-/* Refuses a trigger of a marker if this kernel cannot copy markers: it runs where the marker is
- * written (the top level) and where it is copied to. */
+/* Returns false, after reporting it, for a trigger of a marker if this kernel cannot copy markers.
+ * The trigger would run only at the top level, where the marker is written. */
 static bool check_marker_trigger(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
@@ -360,7 +361,8 @@ int event_triggers_start(struct event_triggers *t, const struct instance *i, str
 	return error;
 }
 
-/* Finds the equal trigger in t: the event was removed and has been created again. */
+/* Returns the trigger of t that is equal to e, or NULL. There is one if the event was removed and
+ * created again. */
 static struct event_trigger *event_triggers_find(const struct event_triggers *t,
 						 const struct event_trigger *e)
 {

@@ -250,7 +250,8 @@ static int attach_globals(struct function_graph *g, const struct setup *s)
 	return r ? report_option_failure(s, "enable_function_graph", r, e.text) : 0;
 }
 
-/* Limits that others have set apply to us, too. */
+/* Reports a kernel-wide limit that another tool has set, because it applies to this session,
+ * too. */
 static void report_limit(const struct setup *s, const char *file)
 {
 	setup_error_add(s->errors,
@@ -336,7 +337,7 @@ static int function_graph_set_threads(const struct setup *s)
 	return 0;
 }
 
-/* Sets the tracer, which clears the rings. */
+/* Sets the tracer, which clears the rings. Returns 0, or -errno after reporting it. */
 static int set_tracer(const struct setup *s)
 {
 	_cleanup_(freep) char *now = function_graph_read_line(s->instance->path, "current_tracer");

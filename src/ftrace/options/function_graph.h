@@ -25,8 +25,8 @@ bool event_is_funcgraph(const struct event_name *e);
 
 /* Sets the function filters and the tracer in s->instance, which must not be recording, and the
  * roots and the depth at the top level. Reports filters that match nothing and applies the others.
- * Returns 0, or -errno after reporting (-ENOMEM may be without); then no function is traced,
- * because functions other than those requested would be traced. */
+ * Returns 0, or -errno if functions other than those requested would be traced; then none is
+ * traced. Each error is reported, except some -ENOMEM. */
 int function_graph_set(struct function_graph *g, const struct setup *s);
 /* Restores the global settings. Call it after the instance is removed. Zeroed is allowed. */
 void function_graph_end(struct function_graph *g);

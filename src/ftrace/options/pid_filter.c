@@ -179,7 +179,8 @@ static bool list_missing_threads(const struct pid_set *all, const struct pid_set
 	return found;
 }
 
-/* Adds the threads of the session's groups. Those that were awaited may be there now. */
+/* Adds the threads of the session's groups. Looks again for groups that did not exist at the start.
+ * Returns 0 or -ENOMEM. */
 static int add_group_threads(const struct setup *s, struct pid_set *to)
 {
 	struct subject now = {0};
@@ -251,7 +252,8 @@ static const struct list {
 } of_events = {"set_event_pid", "options/event-fork"},
   of_functions = {"set_ftrace_pid", "options/function-fork"};
 
-/* Sets l->fork first: then children are added from the moment their parent is listed. */
+/* Writes the list of threads. Sets l->fork before, so that children are added from the moment their
+ * parent is listed. */
 static int set_thread_list(const struct setup *s, const char *proc_root, const struct strbuf *tids,
 			   const struct list *l)
 {

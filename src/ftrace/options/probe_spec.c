@@ -69,7 +69,8 @@ static bool is_printable(const char *line)
 	return true;
 }
 
-/* Uses the kernel's default names: p_vfs_read_0, p_libc_0x9d2c0. */
+/* Returns the kernel's default name (p_vfs_read_0, p_libc_0x9d2c0), which the caller frees, or NULL
+ * if out of memory. */
 static char *make_default_name(char type, enum probe_kind kind, const char *rest)
 {
 	_cleanup_(freep) char *location = strndup(rest, strcspn(rest, " %"));
@@ -142,7 +143,8 @@ static int parse_probe_names(char *names, enum probe_kind kind, struct probe_spe
 	return l->group && l->name ? 0 : -ENOMEM;
 }
 
-/* For a missing location the kernel only returns "Invalid argument". */
+/* Returns -EINVAL with e if the location of a user probe is malformed, for which the kernel's
+ * message is only "Invalid argument". */
 static int check_location(const char *rest, struct err_text *e)
 {
 	int len = (int)strcspn(rest, " ");
@@ -282,7 +284,8 @@ static bool is_plain_location(const char *location, size_t len)
 	return colon > location && is_symbol(colon + 1, len - (size_t)(colon + 1 - location));
 }
 
-/* Accepts an argument or the return value of the function, $comm or a register, but no memory. */
+/* Returns true for an argument or the return value of the function, $comm or a register: none of
+ * them reads memory. */
 static bool is_plain_value(const char *s, size_t len)
 {
 	static const char arg[] = "$arg";

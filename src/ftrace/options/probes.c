@@ -254,7 +254,7 @@ static bool count_probe(struct making *m, enum dynevent_type type, size_t n_requ
 	return false;
 }
 
-/* Returns -ENOMEM or 0. */
+/* Reports r, the result of a probe, if it is an error. Returns 0, or -ENOMEM if r is that. */
 static int probes_report(const struct making *m, enum dynevent_type type, int r,
 			 const struct err_text *e)
 {

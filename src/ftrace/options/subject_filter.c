@@ -63,8 +63,8 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 	return r;
 }
 
-/* Events that are also about a thread other than the running one: the field with that thread's
- * name. */
+/* Returns the field with the name of the other thread for events that are also about a thread other
+ * than the running one, else NULL. */
 static const char *other_thread_field(const struct event_name *e)
 {
 	static const struct {
@@ -81,8 +81,9 @@ static const char *other_thread_field(const struct event_name *e)
 	return NULL;
 }
 
-/* Appends a comparison with the name: the kernel takes quotation marks of either kind, knows no
- * escapes, and compares it byte by byte, including '*'. COMM is the running thread's name. */
+/* Appends a comparison with the name. The kernel takes quotation marks of either kind, knows no
+ * escapes, and compares byte by byte, including '*'. Returns false if the name is empty or contains
+ * both kinds. COMM is the running thread's name. */
 static bool append_comparison(struct strbuf *to, const char *field, const char *program)
 {
 	size_t len = strnlen(program, SUBJECT_PROGRAM_LEN);
@@ -95,8 +96,8 @@ static bool append_comparison(struct strbuf *to, const char *field, const char *
 	return true;
 }
 
-/* Returns the filter of an event, which the caller frees; NULL if out of memory or a name is
- * bad. */
+/* Returns the filter of an event, which the caller frees. Returns NULL if out of memory, or with
+ * *ret_bad if a filter cannot contain that name. */
 static char *make_program_filter(const struct event_name *e, const Pb__SubjectConfig *c,
 				 const char **ret_bad)
 {

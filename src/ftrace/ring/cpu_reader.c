@@ -167,7 +167,7 @@ static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu
 	return cpu_reader_read_stats(r, cpu, &stats) ? UINT64_MAX : stats.overrun;
 }
 
-/* Excludes records that were overwritten before this call, or that others have read. */
+/* Excludes records that were overwritten before this call from the lost ranges. */
 static void begin_lost_ranges(struct cpu_readers *r)
 {
 	uint64_t overrun;

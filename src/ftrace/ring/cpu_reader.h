@@ -25,7 +25,7 @@ struct cpu_presence {
  */
 struct cpu_reader {
 	uint32_t cpu;
-	int fd; /* owned: trace_pipe_raw, non-blocking; -1: the CPU is not present */
+	int fd; /* owned: trace_pipe_raw, non-blocking; -1: not open, as for an absent CPU */
 	bool done; /* this pass has ended */
 	bool nearly_empty; /* the last sub-buffer of this pass was nearly empty */
 	bool absent; /* no ring yet: the CPU has not been online since boot */

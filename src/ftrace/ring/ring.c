@@ -6,8 +6,8 @@
  *	             +- listener of session 2
  *
  * Callbacks may attach, detach, open and close listeners of the ring that calls them. So
- * each_listener keeps its position in the ring, where ring_detach advances it. If the last
- * listener is closed meanwhile, each_listener frees the struct.
+ * call_each_listener keeps its position in the ring, where ring_detach advances it. If the last
+ * listener is closed meanwhile, call_each_listener frees the struct.
  */
 #include "ftrace/ring/ring.h"
 
@@ -78,7 +78,8 @@ static struct clock_sync read_clock_sync(const struct ring *r)
 
 /* ---- callbacks of the poll ---- */
 
-/* Calls fn for each attached listener, and possibly for one that is attached meanwhile. */
+/* Calls fn for each attached listener, and possibly for one that is attached meanwhile. Frees r if
+ * no listener is open afterwards. */
 static void call_each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
 {
 	struct ring_listener *l;
@@ -163,7 +164,8 @@ static const struct ring_poll_ops ring_poll_ops = {
 
 /* ---- opening ---- */
 
-/* Releases all of the kernel's files, because the instance may be removed next. */
+/* Closes all of the kernel's files, because the instance may be removed next. Frees r, unless
+ * call_each_listener() is running, which then frees it. */
 static void ring_release(struct ring *r)
 {
 	LIST_REMOVE(r, link);
@@ -177,7 +179,8 @@ static void ring_release(struct ring *r)
 		free(r);
 }
 
-/* Takes ownership of path. */
+/* Opens the rings of an instance. Takes ownership of path, even on failure. Returns 0 or -errno
+ * with e. */
 static int ring_new(char *path, struct event_base *loop, const char *sys_root,
 		    const struct instance *i, bool runs_last, struct ring **ret, struct err_text *e)
 {

@@ -182,7 +182,8 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	return NULL;
 }
 
-/* Sets the watermark that the config requests. Returns NULL, or the reason of a failure. */
+/* Sets the watermark that the config requests, and reports any deviation. Returns NULL, or why the
+ * timer is used instead. */
 static const char *set_requested_watermark(const struct instance *i, uint32_t requested,
 					   uint32_t subbufs, struct ring_listener *l,
 					   struct setup_errors *errors)

@@ -98,7 +98,8 @@ static void ring_poll_set_tick(struct ring_poll *d)
 
 /* Makes the next tick early for a ring that fills quickly, because the kernel's wake-up may be late
  * or get lost. If a watermark is used and ticks are rare, a ring that fills at its previous rate is
- * read before it is more than half full. */
+ * read before it is more than half full. Clears the rings' pass_bytes, from which the rate is
+ * computed. */
 static void set_early_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns(), half = d->options.readers->pass_max / 2;

@@ -58,7 +58,7 @@ enum last_boot {
 
 #define NAME_SIZE 64 /* MODULE_NAME_LEN is 56 */
 
-/* Parses "ADDRESS\tNAME". Other lines do not match. */
+/* Parses "ADDRESS\tNAME". Returns false for other lines. */
 static bool boot_trace_source_parse_line(const char *line, unsigned long long *address,
 					 char name[static NAME_SIZE])
 {
@@ -140,7 +140,7 @@ struct boot_trace_source {
 
 /* ---- opening ---- */
 
-/* Returns NULL if the file cannot be read. */
+/* Returns the content of a file, which the caller frees, or NULL if it cannot be read. */
 static char *boot_trace_source_read_file(const char *dir, const char *name)
 {
 	char path[4096];
@@ -148,7 +148,8 @@ static char *boot_trace_source_read_file(const char *dir, const char *name)
 	return fs_join(path, sizeof(path), dir, name) ? NULL : setting_read(path);
 }
 
-/* Reports if the records are not from the previous boot, as far as the kernel says. */
+/* Reports if the kernel says that the records are not from the previous boot, or if modules of that
+ * boot are not loaded now. */
 static void check_boot_of_records(struct boot_trace_source *ds, const char *proc_root)
 {
 	_cleanup_(freep) char *info =
@@ -242,7 +243,8 @@ static void leave_instance(struct boot_trace_source *ds)
 	instance_remove(&ds->instance);
 }
 
-/* Reports a failure and leaves the session without records. */
+/* Opens the instance, its rings and a page encoder. If one of them fails, reports it; the session
+ * then has no records. */
 static void open_frozen_instance(struct boot_trace_source *ds)
 {
 	int r = open_instance(ds);

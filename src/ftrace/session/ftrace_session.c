@@ -46,8 +46,8 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	return r;
 }
 
-/* Only the kernel knows the children and the names of running threads, and markers are written to
- * the top level, so they cannot be filtered. */
+/* Reports markers that are recorded for all threads. The kernel writes them to the top level, so it
+ * does not filter them; and only the kernel knows the children and the names of running threads. */
 static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
 	bool all = pid_filter_follows_children(c) || subject_has_programs(s->setup.subject);
@@ -208,8 +208,8 @@ static int set_up_session(struct ftrace_session *s, const struct ds_env *env, st
 	return r ? r : open_top_level(s, env, setup, writer);
 }
 
-/* The kernel cannot remove the instance while files are open, nor dynamic events while they are
- * enabled. */
+/* Removes the session from tracefs. The kernel cannot remove the instance while files are open, nor
+ * dynamic events while they are enabled. */
 static void remove_from_tracefs(struct ftrace_session *s)
 {
 	char count[STR_COUNT_SIZE];
@@ -249,7 +249,8 @@ static void remove_from_tracefs(struct ftrace_session *s)
 			 str_count(stay, "probe", count));
 }
 
-/* Sets the session's own copy of a message. Returns 0 or -ENOMEM. */
+/* Stores a copy of the message in *ret, which is a pointer to a message of that type; the caller
+ * frees the copy. Returns 0 or -ENOMEM. */
 static int copy_message(const ProtobufCMessage *from, const void *ret)
 {
 	size_t len = protobuf_c_message_get_packed_size(from);

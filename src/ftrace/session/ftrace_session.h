@@ -29,7 +29,7 @@ struct ftrace_session {
 	struct setup_errors errors;
 	struct instance instance; /* not made if errors.fatal is set */
 	struct ring_share share; /* reservation for the instance's rings */
-	struct subject groups; /* what the config names */
+	struct subject groups; /* the groups that the config names */
 	struct setup setup; /* input of the setup steps; its config is the session's own copy */
 	struct dynevents made; /* dynamic events that the config requests */
 	struct event_selection events; /* events to record */
@@ -53,8 +53,8 @@ struct ftrace_session {
 	struct ftrace_stats_extra extra; /* each part of the session updates its fields */
 };
 
-/* Copies the config and takes memory for the rings from the share of the consumer's user; changes
- * nothing in tracefs. consumer_uid: see ds_consumer_uid. Returns 0 or -ENOMEM. */
+/* Copies the config and reserves memory for the rings within the limits of the consumer's user;
+ * changes nothing in tracefs. consumer_uid: see ds_consumer_uid. Returns 0 or -ENOMEM. */
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
 			uint32_t consumer_uid, const Pb__DataSourceConfig *config);
 /* Makes the instance and enables the config's events in it; nothing is recorded yet. Reports

@@ -156,8 +156,8 @@ static void session_instance_set_clock(const struct setup *s,
 
 /* ---- own instances ---- */
 
-/* Reads the size of the top level's rings. The open waits for locks of tracefs, for seconds while
- * other tracers make instances. */
+/* Returns the size of the top level's rings, which the caller frees, or NULL if it cannot be read.
+ * The open waits for locks of tracefs, for seconds while other tracers make instances. */
 static char *read_top_size(const char *root)
 {
 	char path[4096], *size;
@@ -212,8 +212,8 @@ static bool is_kept_name(const char *name)
 	return len <= KEPT_NAME_MAX && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-/* Opens the instance that the config keeps. A session that continues the instance of another one
- * finds its clock and its rings set. */
+/* Makes the config's kept_instance, or continues it with its clock and its rings. Returns 0, or
+ * -errno with a fatal setup error. */
 static int open_kept_instance(const struct setup *s, const struct ftrace_settings *settings,
 			      struct instance *i, uint32_t *ret_kb)
 {
@@ -505,7 +505,8 @@ void foreign_changes_check(struct foreign_changes *f, const struct ring_listener
 			add_foreign_change(f, "the rings were cleared");
 }
 
-/* Events that were removed from the kernel are reported elsewhere. */
+/* Adds a change if `name` ("GROUP:NAME", len bytes) is not in `now`, the current text of set_event.
+ * Events that were removed from the kernel are reported elsewhere. */
 static void check_event(struct foreign_changes *f, const struct instance *i, const char *name,
 			size_t len, const char *now)
 {

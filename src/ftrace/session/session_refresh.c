@@ -98,7 +98,8 @@ static int select_new_events(const struct ftrace_session *s, const struct setup 
 	return r;
 }
 
-/* Reads the strings of new modules. Cuts them to the length for which events were compiled. */
+/* Reads the table of strings again, because new modules have strings, too. Cuts them to the length
+ * for which events were compiled. Keeps the old table if that fails. */
 static void read_strings_of_modules(struct ftrace_session *s)
 {
 	struct printk_formats *old = &s->table.strings, map = {0};
@@ -157,7 +158,8 @@ static int session_refresh_set_up(struct ftrace_session *s, struct setup *setup,
 
 /* ---- reports ---- */
 
-/* The kernel restarts its count of read records when it clears a ring. */
+/* Returns true if a ring was cleared since the last read: the kernel then restarts its count of
+ * read records. */
 static bool rings_were_emptied(const struct ftrace_session *s)
 {
 	bool emptied = false;

@@ -178,7 +178,7 @@ static void read_ring_stats(const struct ring_listener *ring, struct ring_stats_
 		ring_read_stats(ring, ret);
 }
 
-/* Losses at the top level are losses of the session, too. */
+/* Adds the counters of the top level, whose losses are losses of the session, too. */
 static void add_top_stats(const struct ftrace_session *s, struct ring_stats_all *all)
 {
 	struct ring_stats_all top;

@@ -170,7 +170,8 @@ static int top_level_check(const struct instance *instance, const struct event_s
 			     : "another recording reads the rings of tracefs' top level");
 }
 
-/* Markers alone need less than a session's events. A larger size is kept. */
+/* Sets the size of the rings. Markers alone need less than a session's events, and keep a larger
+ * size. */
 static void set_top_level_size(const struct instance *instance, bool markers_alone,
 			       const struct top_level_options *o)
 {

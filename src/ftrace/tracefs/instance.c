@@ -123,7 +123,8 @@ static void instance_release(struct instance *i)
 	*i = (struct instance){0};
 }
 
-/* Locks the new directory, and turns the recording off unless it is_old. */
+/* Opens and locks the directory. Turns the recording off unless it is_old. On failure, sets e and
+ * removes the directory unless it is_old. */
 static int instance_begin(struct instance *i, const char *root, const char *path, bool is_old,
 			  struct err_text *e)
 {

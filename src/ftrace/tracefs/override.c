@@ -162,8 +162,8 @@ static struct setting_change *find_latest_own_change(const struct override *l, c
 	return NULL;
 }
 
-/* Ends our hold of a change. The last holder restores the setting. If that fails for now, no
- * session holds the change. */
+/* Ends our hold of a change. The last holder restores the setting. If that fails with -EBUSY or
+ * -ENOMEM, the change stays in the log without a holder. Returns 0 or -errno. */
 static int override_drop(struct override *l, struct setting_change *c)
 {
 	c->holders &= ~l->bit;
@@ -249,7 +249,8 @@ static int log_old_value(struct override *l, struct setting_change *c)
 	return r || !is_command_file(c->file) ? r : log_new_value(l, c, NULL);
 }
 
-/* Handles a write that the kernel refused: some files change nevertheless. */
+/* Handles a write that the kernel refused. Drops the change, unless the file has changed
+ * nevertheless. */
 static void handle_refused_write(struct override *l, struct setting_change *c, const char *path)
 {
 	_cleanup_(freep) char *now = setting_read(path);

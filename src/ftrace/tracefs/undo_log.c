@@ -223,7 +223,8 @@ static int load_log_entry(struct undo_log *l, bool is_old, const char *file, con
 	return 0;
 }
 
-/* Ignores an incomplete entry at the end, which a failed write can leave. */
+/* Adds the entries of a log to l. Ignores an incomplete entry at the end, which a failed write can
+ * leave. Returns 0 or -ENOMEM. */
 static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 {
 	const char *at = text, *end = text + len;
@@ -421,7 +422,8 @@ struct sweep {
 	int rolled_back;
 };
 
-/* Keeps a log that cannot be rolled back now, because a later start may succeed. */
+/* Rolls back a log whose process has ended. Keeps the log if that fails for now, because a later
+ * start may succeed. */
 static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
 	struct sweep *s = ctx;
