@@ -89,5 +89,6 @@ extern const size_t n_call_rows;
 const struct call_row *call_row_find(const char *name, size_t len);
 /* Returns the bit of a class, or 0 if there is none of that name; "%file" is "file". */
 unsigned call_class_find(const char *name, size_t len);
-/* Returns the number of the first argument that is the path of a file, or -1. */
+/* Returns the index of the first argument that is the path of a file (0: the first argument), or
+ * -1. */
 int call_row_path(const struct call_row *row);

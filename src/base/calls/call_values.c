@@ -218,7 +218,8 @@ static const char *call_find_name(const struct call_name *names, size_t n, uint6
 	return NULL;
 }
 
-/* Appends the name of an enumeration's value; a value without a name is followed by a remark. */
+/* Appends the name of a value. A value without a name is appended in hexadecimal, with `unknown` in
+ * a C comment behind it. */
 static void call_put_name(const struct call_name *names, size_t n, uint64_t value,
 			  const char *unknown, struct strbuf *b)
 {
@@ -233,8 +234,9 @@ static void call_put_name(const struct call_name *names, size_t n, uint64_t valu
 #define PUT_NAME(names, value, unknown, b)                                                         \
 	call_put_name(names, ARRAY_SIZE(names), value, unknown, b)
 
-/* Appends flags after `before`, the flags that are already printed. If there are none (NULL), the
- * value 0 is printed as "0". Bits without a name are hexadecimal. */
+/* Appends the names of flags, separated by "|". If other flags are printed before them, `before` is
+ * not NULL, and the text begins with "|". If it is NULL, 0 is printed as "0". Bits without a name
+ * are appended in hexadecimal. */
 static void call_put_flags(const struct call_name *names, size_t n, uint64_t flags,
 			   const char *before, struct strbuf *b)
 {
@@ -415,7 +417,8 @@ static const struct {
 	ONE_OF(CALL_SOL, levels, "SOL_???"),
 };
 
-/* Returns false if the argument is not one of these kinds. */
+/* Appends the name of an argument whose type is in constants[]. Returns false if the type is
+ * not. */
 static bool put_constant(char letter, uint32_t v, struct strbuf *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)

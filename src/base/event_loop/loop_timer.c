@@ -78,7 +78,7 @@ static struct timespec timespec_of_ns(uint64_t ns)
 				 .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* Returns false if the clock or a descriptor is unavailable. first_ns is a time of the clock. */
+/* Returns false if the timerfd or its event cannot be created. first_ns is a time of `clock`. */
 static bool start_timerfd(struct loop_timer *t, clockid_t clock, uint64_t first_ns,
 			  uint64_t period_ns)
 {

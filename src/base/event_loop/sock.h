@@ -14,8 +14,8 @@
  *	HOST:PORT, [IPV6]:PORT   TCP; a name is looked up, and that may block
  *	anything else            a path, AF_UNIX; so is any text with a '/'
  *
- * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking. A
- * TCP connection whose peer has vanished is closed within a minute.
+ * This is the syntax of PERFETTO_PRODUCER_SOCK_NAME. All sockets are close-on-exec and
+ * non-blocking. A TCP connection whose peer has vanished is closed within a minute.
  */
 
 enum sock_family {
@@ -39,8 +39,8 @@ static inline bool sock_is_remote(const char *address)
  * -ENAMETOOLONG. */
 int sock_check(const char *address);
 
-/* Writes the address without a look-up in it: a host's name becomes the number that it has now.
- * Returns 0, or -errno as sock_connect(). */
+/* Writes the address with its host name replaced by the numeric address that the name has now, so
+ * that later connections need no look-up. Returns 0 or -errno. */
 #define SOCK_RESOLVED_TEXT 300
 int sock_resolve(const char *address, char ret_text[static SOCK_RESOLVED_TEXT]);
 

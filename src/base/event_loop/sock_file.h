@@ -23,11 +23,12 @@ int sock_permissions_parse(const char *group, const char *mode, struct sock_perm
 			   struct err_text *e);
 
 /* Listens as sock_listen(), and sets the permissions of the socket's file before another user can
- * connect. Without permissions (NULL), and at TCP and vsock addresses, the file is as the umask
- * leaves it. Returns 0, or -errno and sets e; *ret_fd may be set then. */
+ * connect. p NULL: the umask determines the mode. TCP and vsock addresses have no file, so p is
+ * ignored; an abstract address with permissions is -EINVAL. Returns 0, or -errno and sets e. If the
+ * permissions cannot be set, *ret_fd is set nevertheless and the caller closes it. */
 int sock_listen_with(const char *address, const struct sock_permissions *p, int *ret_fd,
 		     struct err_text *e);
-/* The same, without permissions: only this user and root may connect. */
+/* Listens with mode 0600: only this user and root may connect. */
 int sock_listen_for_own_user(const char *address, int *ret_fd, struct err_text *e);
 
 /* As root, creates the directory of the default addresses if the address is in it, unless a unit of

@@ -9,14 +9,14 @@
  * a descriptor too, as its queue may hold others that were never received.
  *
  * Each owner (a user) occupies at most two threads, so a slow owner delays only its own
- * descriptors. Before background_close_start(), and in a child process, descriptors are closed at
- * once.
+ * descriptors. Before background_close_start(), if it failed, and in a child process, descriptors
+ * are closed at once.
  *
  * One thread, the loop, makes all these calls. None of them waits until a descriptor is closed.
  */
 
 /* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock, system
- * call filter). Returns 0, or -errno with none started. */
+ * call filter). Returns 0, or -errno: then background_close() closes descriptors itself. */
 int background_close_start(void);
 
 /* Returns an eventfd (borrowed; -1: not started) that becomes readable when a thread has closed its

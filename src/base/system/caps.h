@@ -24,6 +24,6 @@ int caps_set_effective(uint64_t mask);
 /* Changes user and group of this process permanently, without supplementary groups. Its permitted
  * capabilities stay, all of them effective, and so does its parent-death signal (PR_SET_PDEATHSIG).
  * Call it while the process has one thread. Returns 0 or -errno (-EPERM: no CAP_SETUID or
- * CAP_SETGID; -EINVAL: the user namespace does not have that user). After an error the user is
- * unchanged, but the groups may be lost. */
+ * CAP_SETGID; -EINVAL: the user namespace does not have that user). If the user cannot be changed,
+ * the groups may be lost nevertheless. */
 int caps_change_user(uid_t uid, gid_t gid);

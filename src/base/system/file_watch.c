@@ -8,7 +8,8 @@
 
 #include "base/core/mem.h"
 
-/* Splits a path into its directory ("." for a bare name) and its last part. */
+/* Splits a path into its directory ("." for a bare name) and its last part. Returns 0, -EINVAL if
+ * the last part is empty, or -ENAMETOOLONG. */
 static int file_watch_split_path(const char *path, char dir[static PATH_MAX],
 				 char name[static NAME_MAX + 1])
 {

@@ -9,7 +9,7 @@
  * must cost the caller little. So the caller does not poll the descriptor for a while after each
  * read:
  *
- *	fd is readable, or pause_ms after the last read are over
+ *	fd is readable, and pause_ms have passed since the last read
  *	  file_watch_read() --> FILE_WATCH_QUIET	polls fd
  *	                    --> FILE_WATCH_OTHERS	polls fd after pause_ms
  *	                    --> FILE_WATCH_OURS		tries the file, then as FILE_WATCH_OTHERS

@@ -41,8 +41,8 @@ bool fs_exists(const char *path);
 /* Returns the directory of temporary files: $TMPDIR, else /tmp, else /data/local/tmp, because
  * Android has no /tmp. Borrowed from the environment or static memory. */
 const char *fs_temp_dir(void);
-/* Opens an empty file without a name in that directory, or in /tmp if its file system has none of
- * these. Returns NULL and sets errno on failure. */
+/* Opens an empty file without a name in that directory, or in /tmp if the file system of that
+ * directory does not support such files. Returns NULL and sets errno on failure. */
 FILE *fs_temp_file(void);
 /* Writes "dir/name" to buf. Returns -ENAMETOOLONG if it does not fit. */
 int fs_join(char *buf, size_t size, const char *dir, const char *name);

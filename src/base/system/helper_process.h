@@ -44,8 +44,9 @@ int helper_confine_parser(size_t memory);
 int helper_send(int fd, const void *message, size_t len, int passed, int flags);
 /* Receives a message into the parts, within wait_ms (-1: no limit). Sets *ret_fd to the descriptor
  * that came with it, or -1; ret_fd NULL: the message may carry none. Returns the bytes received; 0
- * if the other process has ended; -EAGAIN if no message came in time; -ETOOMANYREFS if a descriptor
- * was lost; or -errno. System calls: recvmsg(2), and poll(2) if wait_ms is greater than 0. */
+ * if the other process has ended; -EAGAIN if no message came in time; -ETOOMANYREFS if more
+ * descriptors came than allowed, or one was lost; or -errno. System calls: recvmsg(2), and poll(2)
+ * if wait_ms is greater than 0. */
 ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wait_ms, int *ret_fd);
 
 /* For a child that sends one answer of len bytes and exits: waits for it until *stop is set, at

@@ -9,8 +9,8 @@
  * Messages of a program to its operator, on stderr, one line each:  "sondad: message".
  *
  * Libraries return errors; the code that handles an error logs it, once. Messages that a peer can
- * trigger use a struct log_limit. With journald's JOURNAL_STREAM on stderr each line carries a
- * "<N>" priority prefix.
+ * trigger use a struct log_limit. If stderr is the journal, each line begins with its priority,
+ * "<N>".
  */
 
 enum log_level {

@@ -82,7 +82,8 @@ static bool lists_memory_controller(const char *controllers)
 	return false;
 }
 
-/* Parses one line, which it modifies. */
+/* Returns the limit of the group that a line of /proc/self/cgroup names, or UINT64_MAX. Modifies
+ * the line. */
 static uint64_t read_line_limit(char *line, const char *mounts)
 {
 	char *controllers = strchr(line, ':'), *group, mount[PATH_MAX];

@@ -44,7 +44,8 @@ static bool is_timely;
 
 /* ---- in either process ---- */
 
-/* Reads a whole file, which the kernel may return in pieces. */
+/* Reads the first `size` bytes of a file, which the kernel may return in pieces. Returns the number
+ * of bytes, or -errno if none was read. */
 static ssize_t read_whole_file(const char *path, char *buf, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -160,7 +161,8 @@ pid_t outside_reads_pid(void)
 
 /* ---- requests ---- */
 
-/* Returns the number of bytes of the answer at buf, -EAGAIN if it is late, or -errno. */
+/* Returns the number of bytes of the answer at buf, -EAGAIN if it is late (is_busy stays set then),
+ * or -errno. */
 static ssize_t outside_reads_receive_answer(void *buf, size_t size, int wait_ms)
 {
 	int32_t result;

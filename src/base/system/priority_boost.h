@@ -55,7 +55,8 @@ struct priority_boost_state {
 	uint64_t window_cpu_ns; /* CPU time of the process at the start of the window */
 };
 
-/* Sets RLIMIT_RTTIME. Call it before the process drops its privileges. */
+/* Lowers RLIMIT_RTTIME of this process, and handles its signal (SIGXCPU). Call it before the
+ * process drops its privileges. */
 void priority_boost_init(void);
 
 /* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns

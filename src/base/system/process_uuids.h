@@ -12,9 +12,9 @@
 
 #define PROCESS_UUIDS_MAX 65536u /* pids; about 64 bytes each */
 
-/* Returns the uuid of the process. If it has ended, or if there are too many, its start time is
- * taken to be 0. */
+/* Returns the uuid of the process. Its start time is taken to be 0 if it has ended, if
+ * PROCESS_UUIDS_MAX pids are known already, or if memory runs out. */
 uint64_t process_uuids_get(int32_t pid);
-/* Forgets all. Call it when no data source is left whose descriptors a later event could refer
- * to. */
+/* Forgets all uuids. Call it when no data source is left whose descriptors a later event could
+ * refer to. */
 void process_uuids_clear(void);

@@ -187,7 +187,7 @@ static void on_blocked(int signal_number, siginfo_t *info, void *context)
 	RESULT((ucontext_t *)context) = -EPERM;
 }
 
-static int log_blocked(scmp_filter_ctx f)
+static int enable_blocked_call_log(scmp_filter_ctx f)
 {
 	struct sigaction action = {.sa_sigaction = on_blocked, .sa_flags = SA_SIGINFO | SA_RESTART};
 
@@ -196,7 +196,7 @@ static int log_blocked(scmp_filter_ctx f)
 #else
 #define BLOCKED SCMP_ACT_ERRNO(EPERM)
 
-static int log_blocked(scmp_filter_ctx f)
+static int enable_blocked_call_log(scmp_filter_ctx f)
 {
 	return seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, 1);
 }
@@ -359,7 +359,7 @@ int syscall_filter_install(const struct syscall_list *list)
 	if (r == 0 && !list->has_threads)
 		r = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (r == 0)
-		r = log_blocked(f);
+		r = enable_blocked_call_log(f);
 	if (r == 0)
 		r = seccomp_load(f);
 	seccomp_release(f);

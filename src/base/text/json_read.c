@@ -145,7 +145,8 @@ static bool json_read_string(struct json_reader *r, char *buf, size_t size, bool
 	return true;
 }
 
-/* Reads what comes before the next member or element. Returns false and closes if there is none. */
+/* Skips the comma before the next member or element. Returns false if there is none left, and skips
+ * the closing bracket; also returns false after an error. */
 static bool json_next(struct json_reader *r, char bracket)
 {
 	if (r->failed || !r->depth)

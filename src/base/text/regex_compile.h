@@ -69,5 +69,5 @@ static inline bool regex_set_has(const struct regex_set *s, unsigned byte)
 }
 
 /* Compiles pattern into a zeroed re, without the working memory of matching. Returns 0, -ENOMEM, or
- * -EINVAL and sets why. */
+ * -EINVAL and sets why. The caller frees re (regex_free()), also after an error. */
 int regex_compile(const char *pattern, struct regex *re, struct err_text *why);

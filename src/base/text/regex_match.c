@@ -44,7 +44,7 @@ static bool is_word_edge(const struct run *r, size_t at)
 	return before != after;
 }
 
-/* Adds a pc to the list that is being made. Returns false if the list has it already. */
+/* Marks a pc as a member of the list that is being made. Returns false if it is one already. */
 static bool mark_pc_as_listed(struct regex *re, unsigned pc)
 {
 	if (re->seen[pc] == re->list)
@@ -175,7 +175,8 @@ static void regex_match_swap_lists(struct regex *re)
 	re->next.n = 0;
 }
 
-/* Starts a run over n bytes. Restarts the numbering of lists before it would overflow. */
+/* Empties the lists for a run over n bytes. Restarts the numbering of lists before it would
+ * overflow. */
 static void begin_thread_lists(struct regex *re, size_t n)
 {
 	if (UINT32_MAX - re->list <= n + 2) {
