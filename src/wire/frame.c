@@ -128,7 +128,8 @@ static const struct kind *frame_kind_of(const struct pb_field *field)
 	return NULL;
 }
 
-/* Replaces the fields of an earlier kind in the frame; the request id stays. */
+/* Decodes the sub-message msg into f, and clears the fields of an earlier sub-message; the request
+ * id stays. Returns 0 or -EBADMSG. */
 static int decode_frame_of_kind(const struct kind *kind, const struct pb_field *msg,
 				struct frame *f)
 {
@@ -169,7 +170,7 @@ int frame_decode(const uint8_t *data, size_t len, struct frame *ret)
 	return 0;
 }
 
-/* Decodes a method. Returns false if the entry is invalid. */
+/* Decodes a method. Returns false if the entry is invalid, or has no id or name. */
 static bool decode_method(const struct pb_field *entry, uint32_t *ret_id, const char **ret_name,
 			  size_t *ret_len)
 {
@@ -230,7 +231,8 @@ static uint8_t *put_length(uint8_t *p, uint32_t field, size_t len)
 	return pb_put_varint(pb_put_varint(p, pb_tag(field, PB_WIRE_BYTES)), len);
 }
 
-/* Writes a head. inner: the small fields, and the payload's tag and length unless it is empty. */
+/* Writes the head of a frame. inner: the fields before the payload, then the tag and length of the
+ * payload unless it is empty. Returns the size of the head. */
 static size_t frame_put_head(uint8_t *buf, uint64_t request_id, uint32_t kind, const uint8_t *inner,
 			     size_t inner_len, size_t payload_len)
 {

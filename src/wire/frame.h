@@ -45,8 +45,8 @@ struct frame {
 /* Returns 0, or -EBADMSG if the bytes are not an IPCFrame. The views are valid as long as data. */
 int frame_decode(const uint8_t *data, size_t len, struct frame *ret);
 
-/* Iterates the methods of a bind reply; *pos starts at 0. Returns false at the end. Entries without
- * a name or with id 0 are skipped. */
+/* Iterates the methods of a bind reply; *pos starts at 0. Returns false at the end, at an invalid
+ * field, or if the frame is of another kind. Entries without a name or with id 0 are skipped. */
 bool frame_next_method(const struct frame *f, size_t *pos, uint32_t *ret_id, const char **ret_name,
 		       size_t *ret_len);
 

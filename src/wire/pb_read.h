@@ -58,7 +58,8 @@ static inline struct pb_dec pb_dec_of(const struct pb_field *message)
 	return d;
 }
 
-/* Returns false at the end of an invalid message, as pb_read_fields() does. */
+/* After pb_dec_next() returned false: returns true if the message is valid as for
+ * pb_read_fields(). */
 static inline bool pb_dec_ok_of(const struct pb_dec *d, const struct pb_field *message)
 {
 	return pb_dec_ok(d) && (message->data || !message->id);

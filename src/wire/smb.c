@@ -25,11 +25,11 @@ struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layou
 	};
 }
 
-/* Changes the state of one chunk, and returns its view in *ret_chunk (may be NULL). The other side
- * may change its own chunks of the page at the same time, so the exchange is retried a bounded
- * number of times. The word is unchanged if the layout lacks the chunk or the chunk is in another
- * state. A process that violates the rules can lose only its own data. page and index are
- * untrusted. */
+/* Changes the state of one chunk from `from` to `to`, and returns its view in *ret_chunk (may be
+ * NULL). The other side may change its own chunks of the page at the same time, so the exchange is
+ * retried a bounded number of times. Returns false, with nothing changed, if the layout lacks the
+ * chunk, the chunk is in another state, or every exchange failed. A process that violates the rules
+ * can lose only its own data. page and index are untrusted. */
 static bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index,
 			     enum smb_state from, enum smb_state to, struct smb_chunk *ret_chunk)
 {
