@@ -153,7 +153,7 @@ static void free_field_value(const field *f, void *value)
 		protobuf_c_message_free_unpacked(*(message **)value, NULL);
 }
 
-/* Removes values that occur earlier in the list. */
+/* Keeps the first of equal values in the list, and frees the others. */
 static void remove_duplicates(message *m, const field *f)
 {
 	size_t *n = (size_t *)((char *)m + f->quantifier_offset), kept = 0;
@@ -214,8 +214,8 @@ static void apply_rules(message *result, const message *a, const message *b)
 	}
 }
 
-/* Returns a new message from the bytes of a followed by those of b (may be NULL); NULL if memory is
- * out. */
+/* Returns a new message from the bytes of a followed by those of b (may be NULL); NULL if memory
+ * runs out. */
 static message *concatenate_messages(const message *a, const message *b)
 {
 	size_t of_a = protobuf_c_message_get_packed_size(a);

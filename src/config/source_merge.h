@@ -19,8 +19,8 @@
  * twice; other numbers and texts of its config are then those of the added one.
  */
 
-/* Adds a copy of source. If it is not merged with one of the config, it writes to the buffer with
- * the index `buffer`. Returns 0 or -ENOMEM. */
+/* Adds a copy of source. If it is not merged with a data source of the config, it writes to the
+ * buffer with the index `buffer`. Returns 0 or -ENOMEM. */
 int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer);
 
 /* Returns the config (borrowed) of the first linux.ftrace data source without an instance_name or

@@ -226,7 +226,8 @@ static void text_parse_read_list(struct text_parser *p, const struct scope *s,
 
 /* ---- fields ---- */
 
-/* Returns true if the field that was named at `name` may have a (further) value. */
+/* Returns true if the field, which is named at `name`, may have a value, or another one if it has
+ * one. Otherwise reports an error. */
 static bool check_not_repeated(struct text_parser *p, const struct scope *s,
 			       const ProtobufCFieldDescriptor *field, const struct text_token *name)
 {
@@ -302,7 +303,8 @@ static void read_known_field(struct text_parser *p, struct scope *s,
 	s->seen[field - text_parse_type_of(s)->fields] = name->s;
 }
 
-/* Rejects "[pkg.extension]" and "[type.googleapis.com/message]". */
+/* Skips a field such as "[pkg.extension]" or "[type.googleapis.com/message]". Reports an error
+ * unless the parser is lossy. */
 static void read_extension(struct text_parser *p, const struct scope *s)
 {
 	if (!p->lossy)

@@ -116,7 +116,7 @@ static void report_out_of_range(struct text_parser *p, const ProtobufCFieldDescr
 
 /* ---- one conversion per type ---- */
 
-/* Converts to 64-bit two's complement. */
+/* Converts to 64-bit two's complement. Returns false after reporting an error. */
 static bool convert_to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *field,
 			       const struct literal *l, uint64_t *ret_v)
 {
@@ -215,7 +215,8 @@ static bool convert_to_float(struct text_parser *p, const ProtobufCFieldDescript
 
 /* ---- strings ---- */
 
-/* Reads adjacent strings. All are read, also after an invalid one. */
+/* Reads adjacent strings and appends their bytes to out. Returns false if one is invalid, after
+ * reporting it and reading the others. */
 static bool read_strings(struct text_parser *p, struct strbuf *out)
 {
 	bool good = true;

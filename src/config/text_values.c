@@ -204,7 +204,8 @@ static int copy_float_in_c_spelling(const struct text_token *t, char **ret_s)
 	return *ret_s ? 0 : -ENOMEM;
 }
 
-/* Reads a float. The caller passes one of the two results. */
+/* Reads a number into *ret_f or *ret_d; the other pointer is NULL. Returns 0, -EINVAL or
+ * -ENOMEM. */
 static int read_float(const struct text_token *t, float *ret_f, double *ret_d)
 {
 	_cleanup_(freep) char *s = NULL;
@@ -249,7 +250,8 @@ static unsigned read_digits(const char **p, const char *end, int base, unsigned 
 	return n;
 }
 
-/* Reads the digits after "\u": one code point, or a surrogate pair for one. */
+/* Reads the digits after "\u": one code point, or a surrogate pair for one. Returns NULL or an
+ * error message. */
 static const char *unescape_u4(const char **p, const char *end, struct strbuf *out)
 {
 	const char *next;
@@ -267,7 +269,8 @@ static const char *unescape_u4(const char **p, const char *end, struct strbuf *o
 	return NULL;
 }
 
-/* Reads one escape. *p is after the backslash, and afterwards after the escape. */
+/* Reads one escape. *p points after the backslash, and afterwards after the escape. Returns NULL or
+ * an error message. */
 static const char *unescape_one(const char **p, const char *end, struct strbuf *out)
 {
 	static const char from[] = "abfnrtv\\?'\"", to[] = "\a\b\f\n\r\t\v\\?'\"";
