@@ -58,7 +58,8 @@ static inline bool counter_patterns_are_given(const struct counter_patterns *p)
 	return p->n + p->left_out > 0;
 }
 
-/* Returns true if a pattern matches s. "*", "?" and "[...]" also match slashes. */
+/* Returns true if a pattern matches s, and marks the patterns that match, for
+ * counter_patterns_log_unmatched(). "*", "?" and "[...]" also match slashes. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);
 /* Logs the patterns of the config that have not matched so far; `what` as for
  * counter_patterns_init(). */

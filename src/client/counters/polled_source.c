@@ -40,8 +40,8 @@ static void counter_errors_set_refused(struct counter_errors *t, uint64_t refuse
 	t->refused = refused;
 }
 
-/* Reports everything again with the next counter_errors_write(). */
-static void counter_errors_clear(struct counter_errors *t)
+/* Makes the next counter_errors_write() report everything again. */
+static void counter_errors_report_again(struct counter_errors *t)
 {
 	t->written = 0;
 	t->is_new = t->failures || t->refused;
@@ -161,7 +161,7 @@ static void run_steps_of_pass(struct polled_source *p, const struct time_slice *
 	tracks_end(p->tracks);
 }
 
-/* Answers the flushes and the stop, after the last values were written. */
+/* Writes the last values, in time slices, and then answers the flushes and the stop. */
 static void polled_source_answer(struct polled_source *p, const struct time_slice *slice)
 {
 	while (tracks_flush_piece(p->tracks)) {
@@ -267,7 +267,8 @@ void polled_source_start(void *instance)
 	polled_source_on_tick(-1, 0, instance);
 }
 
-/* Starts an extra pass for current values, if it will be short. */
+/* Starts an extra pass for current values, for which the flushes and the stop wait. Does nothing if
+ * a pass is in progress, or if the last pass is recent or was long. */
 static void begin_pass_for_current_values(struct polled_source *p)
 {
 	uint64_t age = clock_mono_ns() - p->pass_began;
@@ -302,7 +303,7 @@ void polled_source_clear(void *instance)
 	struct polled_source *p = instance;
 
 	tracks_clear(p->tracks);
-	counter_errors_clear(&p->errors);
+	counter_errors_report_again(&p->errors);
 }
 
 void polled_source_stop(void *instance)

@@ -20,8 +20,9 @@ enum thread_slices_source {
 /* Returns the uuid of the source's track of a thread. */
 uint64_t thread_slices_track(enum thread_slices_source source, uint32_t pid, uint32_t tid);
 
-/* Writes the descriptors of the thread and of the source's track, `name`. ns: CLOCK_BOOTTIME, a
- * time at which the thread existed. comm: the name of the thread; NULL: it is left out. */
+/* Writes the descriptors of the process, of the thread, and of the source's track below the thread,
+ * which is called `name`. ns: CLOCK_BOOTTIME, a time at which the thread existed. comm: the name of
+ * the thread; NULL: it is left out. */
 void thread_slices_describe(struct writer *w, uint64_t ns, enum thread_slices_source source,
 			    const char *name, uint32_t pid, uint32_t tid, const char *comm);
 

@@ -192,7 +192,8 @@ static uint64_t hash_u64(uint64_t h, uint64_t v)
 	return hash_bytes(h, bytes, sizeof(bytes));
 }
 
-/* Returns the uuid of a process (tid 0) or a thread, if the pid is not known to be reused. */
+/* Returns the uuid of a process (tid 0) or a thread. If the incarnation is known, it distinguishes
+ * the uuid from those of other processes with the same pid. */
 static uint64_t hash_task(const struct track_spec *s, int32_t tid)
 {
 	uint64_t uuid = thread_uuid_of(process_uuids_get(s->pid), tid);
@@ -306,7 +307,8 @@ static struct track *track_new(struct tracks *t, const struct track_spec *spec,
 	return k;
 }
 
-/* Reserves room for every slot in both tables, so that freeing a slot never allocates. */
+/* Reserves room for every slot in both tables, so that freeing a slot never allocates. Returns 0,
+ * -ENOSPC (TRACKS_MAX is reached) or -ENOMEM. */
 static int reserve_slot(struct tracks *t)
 {
 	if (t->counts.tracks >= TRACKS_MAX)
@@ -391,8 +393,8 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 	return output_of_track((struct tracks *)t, track_of_handle(t, track))->w;
 }
 
-/* Writes the descriptors of a track and its ancestors. ns replaces the alive_ns of a process or
- * thread if that is 0. */
+/* Writes the descriptors of a track and its ancestors that were not written in this state. ns
+ * replaces the alive_ns of a process or thread if that is 0. */
 static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 {
 	struct track_out *out = output_of_track(t, k);
@@ -570,7 +572,8 @@ struct tracks_counts tracks_counts(const struct tracks *t)
 
 /* ---- the end of tracks ---- */
 
-/* Sets the last value: 0 for a gauge; a total keeps its value. */
+/* Writes the last value of a track that ends, and passes it to the watcher: 0 for a gauge, the
+ * current value for a total. */
 static void write_last_value(struct tracks *t, struct track *k)
 {
 	if (!k->has_value)

@@ -63,9 +63,10 @@ void tracks_set_thread_writer(struct tracks *t, struct writer *w);
 /* Returns the writer of a track, for the caller's own packets. */
 struct writer *tracks_writer(const struct tracks *t, uint32_t track);
 
-/* Returns the handle of a new track. Returns TRACK_VOID, and counts it, if there are too many
- * tracks, the nesting is too deep, there is no memory, or the counter exists already. An existing
- * group, process or thread is shared: the last tracks_remove ends it. */
+/* Adds a track and returns its handle. A group, process or thread that exists already is shared:
+ * its handle is returned, and the last tracks_remove() ends it. Returns TRACK_VOID, and counts a
+ * refused track, if there are too many tracks, the nesting is too deep, memory runs out, or the
+ * counter exists already. */
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec);
 /* Adds the group of one CPU, "CPU 3", sorted by number. */
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);
@@ -73,7 +74,8 @@ uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);
  * The handles are then invalid, and may be reused. Counters get their last value, at the time of
  * the last tracks_begin. */
 void tracks_remove(struct tracks *t, uint32_t track);
-/* Updates alive_ns of a process or thread. */
+/* Raises alive_ns of a process or thread to ns, and the time of the following values if it is
+ * earlier. */
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns);
 
 /* Sets the time of the following values, CLOCK_BOOTTIME. A later alive_ns of a process or thread

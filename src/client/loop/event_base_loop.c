@@ -18,8 +18,8 @@ struct event_base_loop {
 	struct io_loop loop;
 	struct event *readable; /* owned */
 	struct event *timer; /* owned */
-	bool turns; /* in event_base_loop_run_once(), which frees the loop if a callback did */
-	bool freed;
+	bool turns; /* event_base_loop_run_once() runs; it frees the loop if `freed` is set */
+	bool freed; /* event_base_loop_free() was called */
 };
 
 static void event_base_loop_wake(void *ctx)

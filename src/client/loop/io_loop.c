@@ -162,7 +162,7 @@ static void run_tasks(struct io_loop *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Call with l->lock held. */
+/* Appends a task, unless it is posted already, and wakes the loop. Call it with l->lock held. */
 static void io_loop_append(struct io_loop *l, struct io_task *t)
 {
 	if (t->posted)
@@ -261,7 +261,8 @@ static void *io_loop_run(void *arg)
 	}
 }
 
-/* Opens the descriptors and starts the thread. On failure the caller closes them. */
+/* Opens the descriptors and starts the thread. Returns 0 or -errno. On failure the caller closes
+ * them. */
 static int io_loop_begin(struct io_loop *l, const char *name)
 {
 	struct epoll_event e = {.events = EPOLLIN};

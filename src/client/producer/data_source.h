@@ -86,8 +86,9 @@ bool ds_flush_precedes_stop(const struct ds_handle *h);
  * the triggers. */
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);
 
-/* Returns the uid of the instance's consumer, as reported by a trustworthy service; 0 if all
- * consumers are treated as root (trusts_consumers). */
+/* Returns the uid of the instance's consumer, as reported by a trustworthy service;
+ * CONSUMER_UNKNOWN if it is not reported or the service is not trustworthy; 0 if all consumers are
+ * treated as root (trusts_consumers). */
 #define CONSUMER_UNKNOWN UINT32_MAX
 uint32_t ds_consumer_uid(const struct ds_handle *h);
 static inline bool ds_consumer_is_root(const struct ds_handle *h)

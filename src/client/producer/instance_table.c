@@ -122,7 +122,8 @@ static struct ds_handle *instance_table_find(const struct instance_table *s, uin
 	return NULL;
 }
 
-/* While root records, other users leave it a part of the shared memory. */
+/* Adds n to the number of instances of root, or of all other users. While root records, other users
+ * leave it a part of the shared memory. */
 static void count_instances_for_consumer(struct instance_table *s, uint32_t uid, int n)
 {
 	*(uid == 0 ? &s->n_of_root : &s->n_of_others) += n;
@@ -151,7 +152,8 @@ static void report_refused_flush(const struct instance_table *s, const struct fl
 	}
 }
 
-/* Answers the flushes at the head of the queue that wait for no instance. */
+/* Answers the flushes at the head of the queue that wait for no instance, and sets the timeout of
+ * the next one. */
 static void answer_finished_flushes(struct instance_table *s)
 {
 	uint64_t done = 0, now = clock_mono_ns();
@@ -390,7 +392,8 @@ static bool has_room_for_handle(const struct instance_table *s, uint32_t uid)
 	       (uid == 0 || s->n_of_others < (int)DS_INSTANCES_OF_OTHERS_MAX);
 }
 
-/* Adds a handle and creates its instance. Returns 0 or the error that was reported. */
+/* Adds a handle and creates its instance. Returns 0 or the error that was reported. If only the
+ * instance could not be created, the handle stays and stores the error. */
 static int instance_table_add(struct instance_table *s, uint64_t id,
 			      const Pb__DataSourceConfig *config)
 {
@@ -495,7 +498,7 @@ static void destroy_instance(struct ds_handle *h)
 	request_capabilities(s, 0);
 }
 
-/* Destroys ended instances and reports them. */
+/* Destroys ended instances, reports them, and answers the flushes that waited for them. */
 static void destroy_ended_instances(evutil_socket_t fd, short what, void *ctx)
 {
 	struct instance_table *s = ctx;

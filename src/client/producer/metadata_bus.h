@@ -74,8 +74,8 @@ void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
  * -ENOMEM. */
 int metadata_bus_register(struct metadata_bus *f, uint64_t session_id, void *publisher);
 void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *publisher);
-/* Marks the publisher busy: it will publish everything that a flush needs. A flush waits until no
- * publisher is busy. */
+/* Sets whether the publisher is busy: it is going to publish data that a flush needs. A flush waits
+ * until no publisher is busy. */
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy);
 /* complete: whether the publisher reports all events of tasks from now on, or only those that it
  * happens to see. Initially false. */

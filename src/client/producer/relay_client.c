@@ -6,9 +6,10 @@
  *
  *	bound --> InitRelay --> PING, PING ... UPDATE --> wait --> PING ...
  *
- * A delayed message makes a wrong offset. sondad takes the fastest message of each way, Perfetto's
- * traced the mean of the last STEADY_CALLS. So a burst goes on until as many in a row were about as
- * fast as the fastest, or until its limits. The last call is the UPDATE.
+ * A delayed message makes a wrong offset. sondad uses the fastest message in each direction,
+ * Perfetto's traced the mean of the last STEADY_CALLS. So a burst continues until STEADY_CALLS
+ * calls in a row were about as fast as the fastest one, or until it reaches its limits. The last
+ * call is the UPDATE.
  */
 #include "client/producer/relay_client.h"
 
@@ -31,7 +32,7 @@
 #define MOST_CALLS 512
 #define MOST_NS (2 * NS_PER_S)
 #define STEADY_CALLS 5
-#define STEADY_NS 50000 /* slower than the fastest call by this time at most */
+#define STEADY_NS 50000 /* a call is steady if it takes at most this much longer than the fastest */
 
 struct relay_client {
 	struct io_loop *loop; /* borrowed */
@@ -43,7 +44,7 @@ struct relay_client {
 	uint64_t begin_ns, sent_ns; /* CLOCK_MONOTONIC */
 	uint64_t fastest_ns;
 	unsigned n_calls; /* that were answered */
-	unsigned n_steady; /* the last ones, which were about as fast as the fastest */
+	unsigned n_steady; /* the last ones, if they were about as fast as the fastest */
 };
 
 static const struct {

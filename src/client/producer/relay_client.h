@@ -14,8 +14,7 @@ struct relay_client;
 
 /* Both may be NULL. */
 struct relay_client_ops {
-	/* The clocks were sent: n_calls messages, of which the fastest was answered after that
-	 * time. */
+	/* A burst of n_calls calls has ended; the fastest of them was answered after fastest_ns. */
 	void (*on_synced)(void *ctx, uint64_t fastest_ns, unsigned n_calls);
 	/* The last callback; it may free the client. error: 0 (the service has closed the
 	 * connection), -EPROTO (it has no RelayPort on this socket) or another -errno. */

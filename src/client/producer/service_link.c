@@ -218,7 +218,8 @@ struct command {
 	size_t config_len;
 };
 
-/* Returns 0, -EBADMSG or -ENOMEM. */
+/* Reads the fields of a command into c. The caller frees c->ids, also after an error. Returns 0,
+ * -EBADMSG or -ENOMEM. */
 static int read_command(const struct pb_field *message, struct command *c)
 {
 	struct pb_field f;

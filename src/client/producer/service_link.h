@@ -27,7 +27,7 @@ struct service_sources {
 	/* It ends. All instances must end at once, and free their writers. */
 	void (*end)(void *ctx);
 	/* Commands. Each start, stop and flush must be answered by service_link_report_started()
-	 * and so on. Setup and start return 0 or -ENOMEM: then the connection is given up. */
+	 * and so on. Setup and start return 0, or -ENOMEM, which ends the connection. */
 	int (*setup)(void *ctx, uint64_t id, const void *config, size_t len);
 	int (*start)(void *ctx, uint64_t id, const void *config, size_t len);
 	void (*stop)(void *ctx, uint64_t id);

@@ -90,7 +90,8 @@ static void wait_for_change(struct service_producer *p)
 		file_watch_close(&p->watch);
 }
 
-/* Handles what has happened in the socket's directory. */
+/* Reads the events of the socket's directory. Tries to connect if the socket may have appeared.
+ * After any event, the directory is not watched for a while. */
 static void handle_dir_change(struct service_producer *p)
 {
 	enum file_watch_event event = file_watch_read(&p->watch);
@@ -237,7 +238,7 @@ static int register_source(struct service_producer *p, unsigned i)
 	return r;
 }
 
-/* Returns 0, or the last error. */
+/* Registers or updates all sources, and reports errors. Returns 0 or the last error. */
 static int register_sources(struct service_producer *p)
 {
 	int error = 0;
@@ -331,8 +332,8 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 		drop_connection(p); /* connects again later */
 }
 
-/* Creates the memory to pass to the service, with a sealed size, as services require. Returns 0 or
- * -errno. */
+/* If own_memory is set and the socket can pass it, creates the memory for the service, with a
+ * sealed size, as services require. Returns 0 or -errno. */
 static int make_own_memory(struct service_producer *p)
 {
 	void *addr;

@@ -133,7 +133,8 @@ void arbiter_free(struct arbiter *a)
 	free(a);
 }
 
-/* Uses the mapping. Takes ownership, even on failure. */
+/* Attaches the mapping at base. The arbiter owns it from now on; on failure it is unmapped. Returns
+ * 0 or -errno. */
 static int use_mapped_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size,
 			     bool is_private)
 {
@@ -275,7 +276,7 @@ static uint32_t pop_all_released_chunks(struct arbiter *a)
 
 /* ---- commits; a->lock is held ---- */
 
-/* Frees chunks that were sent inline. */
+/* Frees the first n chunks of the batch, which were sent inline. */
 static void free_chunks_sent_inline(struct arbiter *a, uint32_t n)
 {
 	struct smb_chunk c;
@@ -369,7 +370,8 @@ void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id)
 		a->ops->schedule(a->ctx, false);
 }
 
-/* Returns false if the chunk must be patched by messages. */
+/* Keeps a chunk open so that it can be patched in place. Returns false if it must be patched by
+ * messages instead. */
 static bool keep_chunk_for_patching(struct arbiter *a, const struct smb_chunk *chunk,
 				    const struct smb_chunk_header *header)
 {
@@ -507,9 +509,10 @@ static bool service_owns_chunk(const struct arbiter *a)
 	return false;
 }
 
-/* Waits for the service, with growing intervals. The thread that waits may be the owner's loop, so
- * pending data is sent from here. The total wait is bounded for all writers: after a timeout every
- * writer drops at once until a chunk is free. */
+/* Waits, with growing intervals, until the service frees a chunk, and acquires it. Returns false
+ * after a timeout, if the connection is lost, or if the service owns no chunk. The thread that
+ * waits may be the owner's loop, so pending data is sent from here. The total wait is bounded for
+ * all writers: after a timeout every writer drops at once until a chunk is free. */
 static bool wait_for_free_chunk(struct arbiter *a, const struct smb_chunk_header *header,
 				uint32_t wait_ms, struct smb_chunk *ret)
 {

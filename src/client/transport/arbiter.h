@@ -117,7 +117,8 @@ bool arbiter_has_reserve(const struct arbiter *a);
 #define ARBITER_STALL UINT32_MAX /* as wait_ms: use stall_ms of the options */
 
 /* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if no chunk
- * is free after wait_ms, or after stall_ms of the options if that is less. */
+ * is free after wait_ms, or after stall_ms of the options if that is less, or if no memory is
+ * attached. */
 bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *header,
 			   uint32_t wait_ms, struct smb_chunk *ret);
 /* Returns a written chunk; patches may follow. header: the final content of the chunk's header. */

@@ -126,7 +126,8 @@ static int send_queued_bytes(struct channel *c)
 	return 0;
 }
 
-/* Returns 0, or -ENOBUFS. c->lock is held. */
+/* Appends bytes to the queue. Returns 0, or -ENOBUFS if it is full or cannot be allocated. c->lock
+ * is held. */
 static int channel_enqueue(struct channel *c, const uint8_t *bytes, size_t len)
 {
 	if (!c->queue) {

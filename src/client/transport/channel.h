@@ -63,7 +63,8 @@ typedef void (*channel_reply_fn)(void *ctx, const struct channel_reply *reply);
  * nothing was sent then. */
 int channel_open(struct io_loop *loop, const struct channel_target *target, enum channel_port port,
 		 const struct channel_ops *ops, void *ctx, struct channel **ret);
-/* No callback follows. Other threads must not use the channel any more. No-op for NULL. */
+/* Closes the connection and frees the channel; no callback follows. Other threads must not use the
+ * channel any more. No-op for NULL. */
 void channel_close(struct channel *c);
 /* Call in a child after fork(). Closes the descriptors, frees nothing. */
 void channel_after_fork_in_child(struct channel *c);
@@ -81,7 +82,7 @@ int32_t channel_peer_pid(const struct channel *c);
  * (larger than a frame), -EPIPE (lost), -ENOMEM, or -errno of the connection. */
 int channel_call(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		 channel_reply_fn fn, void *ctx);
-/* Calls a method without a reply. Any thread. */
+/* Calls a method without a reply. Returns 0 or an error, as channel_call(). Any thread. */
 int channel_send(struct channel *c, const char *method, const void *args, size_t len);
 /* Sends the queue, and waits for the socket at most timeout_ms. Returns 0, -EAGAIN (bytes are left)
  * or -EPIPE (also if the queue is empty and the peer has closed the connection). Any thread. */

@@ -142,7 +142,8 @@ static void request_retire(struct consumer_request *r, const struct channel_repl
 		request_free(r);
 }
 
-/* Sends a request, whose record is a copy of r. args: NULL, or a message, which is freed. */
+/* Sends a request, whose record is a copy of r. args: NULL, or a message, which is freed. Returns
+ * 0, or an error as channel_call(). */
 static int request_send(struct consumer *c, const struct consumer_request *r, const char *method,
 			struct pb_mem *args, int fd)
 {
@@ -200,7 +201,8 @@ static void on_ended(struct consumer_request *r, const struct channel_reply *rep
 	q.fn.ended(q.ctx, error, text);
 }
 
-/* Appends the message in field 1. Concatenated parts of a message are that message. */
+/* Appends field 1 of the reply, which is a part of a serialized message, to r->gathered. Returns 0;
+ * -EMSGSIZE, -ENOMEM or -EPROTO; or the error of the reply. */
 static int request_append_message(struct consumer_request *r, const struct channel_reply *reply)
 {
 	struct pb_field f;

@@ -225,7 +225,7 @@ static void write_pending_marks(struct writer *w)
 }
 
 /* Takes a new chunk, because the old one has no room for a packet, or there is no chunk. Closes the
- * old one. */
+ * old one. If no chunk is free, the writer has none afterwards. */
 static void change_chunk(struct writer *w)
 {
 	struct smb_chunk chunk;

@@ -30,7 +30,7 @@ enum writer_policy {
 };
 
 /* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids
- * are out. */
+ * run out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
 /* Makes the writer yield to writers that do not yield (struct arbiter_yielding). One thread must
  * use all writers that yield, and all others of the arbiter that need a chunk. */
