@@ -203,7 +203,7 @@ int backend_begin(struct sonda_backend *b)
 	return 0;
 }
 
-/* No-op if b has ended. */
+/* Ends the connection of b and drops its waiting triggers. No-op if b has ended. */
 static void backend_end(struct sonda_backend *b)
 {
 	for (struct sonda_backend **p = &backends; *p; p = &(*p)->next)

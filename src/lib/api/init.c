@@ -132,7 +132,8 @@ static void init_on_end(struct io_task *t)
 	sessions_disconnect();
 }
 
-/* Call with lock held. */
+/* Starts the library's thread and connects to the service. Returns 0 or -errno. Call it with lock
+ * held. */
 static int init_start(void)
 {
 	struct start s = {.task = {.fn = on_start}};

@@ -88,8 +88,8 @@ static int reserve_slot(struct thread *t, unsigned slot)
 	return 0;
 }
 
-/* Makes the thread's writer for this instance. The thread is inside. Returns NULL if it exits or
- * there is no memory. */
+/* Makes the thread's writer for this instance. The thread is inside. Returns NULL if the thread is
+ * ending, or if memory or writer ids run out. */
 static struct sonda_writer *event_writer_make(struct thread *t, struct instance *in)
 {
 	struct sonda_writer *w;
@@ -122,7 +122,8 @@ static struct sonda_writer *find_or_make_writer(struct thread *t, struct instanc
 	return event_writer_make(t, in);
 }
 
-/* Call after packets were dropped. Returns true if there is room again. */
+/* Call after packets were dropped: adds them to the sum of the data source, and takes a chunk.
+ * Returns false if there is still no room. */
 static bool recover_writer(struct sonda_writer *w)
 {
 	bool good = writer_recover(w->w);

@@ -56,7 +56,7 @@ struct sonda_answer {
 	bool later;
 };
 
-/* Calls on_destroy, and frees u unless there are references. */
+/* Removes u from its source, calls on_destroy, and frees u unless there are references to it. */
 static void user_object_free(struct user_object *u)
 {
 	struct source *s = u->source;
@@ -93,8 +93,9 @@ static void flush_writers_of_thread(struct thread *t, void *ctx)
 				event_writer_flush(t, &s->instances[i]);
 }
 
-/* Answers in the order of the requests, because an answer also answers all earlier requests.
- * Commits the data of all threads before each answer. */
+/* Answers the flushes at the head of the list that all sources have answered, in the order of the
+ * requests, because an answer also answers all earlier requests. Commits the data of all threads
+ * before each answer. */
 static void instance_answer_flushes(void)
 {
 	while (flushes && flushes->open == 0) {
@@ -257,8 +258,8 @@ static bool startup_set_up(const struct instance_session *next)
 	return true;
 }
 
-/* Assigns the instance to the session. No thread writes events during the call, so each event is
- * written once. */
+/* Assigns the startup instance to the session that was set up; startup.next then has the previous
+ * user object. No thread writes events during the call, so each event is written once. */
 static void assign_instance_to_session(void *ctx)
 {
 	struct instance *in = ctx;

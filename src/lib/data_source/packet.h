@@ -17,6 +17,6 @@ static inline struct pb_enc *packet_enc(struct sonda_packet *p)
 	return p->enc;
 }
 
-/* Like sonda_packet_begin(), for a packet of at most 127 bytes. Returns NULL if the chunk has too
- * little room: use sonda_packet_begin(). */
+/* Like sonda_packet_begin(), for a packet of at most 127 bytes. Returns NULL if
+ * writer_begin_small() does: use sonda_packet_begin() then. */
 struct sonda_packet *packet_begin_small(struct sonda_writer *w);

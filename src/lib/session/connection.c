@@ -320,7 +320,8 @@ int session_wait_for(struct sonda_session *s, const bool *what, const struct ses
 	return r;
 }
 
-/* Returns 0, -EDEADLK, -ENOTCONN or the error of a lost connection. */
+/* Checks that the session can make a call. Returns 0; -EDEADLK on the loop's thread; -ENOTCONN if
+ * the loop does not run; or the error of a lost connection. */
 static int session_check_caller(struct sonda_session *s)
 {
 	int r;
@@ -360,7 +361,8 @@ int session_post(struct sonda_session *s, session_request request, const struct 
 	return 0;
 }
 
-/* Waits for session_finish_call(), and closes the connection at a timeout. */
+/* Waits for session_finish_call(), and closes the connection at a timeout. Returns the result of
+ * the call, and copies the service's message to s->error. */
 static int session_end_call(struct sonda_session *s, const struct session_deadline *d)
 {
 	int r = session_wait_for(s, &s->reply_done, d);

@@ -195,7 +195,9 @@ static int session_wait_for_end(struct sonda_session *s, const struct session_de
 	return r;
 }
 
-/* Waits until all data sources have started, or tracing has ended or failed. */
+/* Waits until all data sources have started, or tracing has ended or failed. Returns 0; -EINVAL if
+ * the service refused the config; or another -errno. Copies the service's message to s->error if
+ * tracing has ended. */
 static int wait_for_start(struct sonda_session *s, const struct session_deadline *d)
 {
 	int r = 0;

@@ -107,10 +107,10 @@ void session_finish_call(struct sonda_session *s, int error);
 /* Closes the connection, so that no later reply comes. Returns error. */
 int session_disconnect(struct sonda_session *s, int error);
 
-/* Events for the program's own loop (connection.c). Call with s->lock held. */
+/* Queues an event for the program's own loop (connection.c). Call with s->lock held. */
 void session_queue_simple_event(struct sonda_session *s, enum sonda_session_event_type type);
 /* Adds the event of a field of ObservableEvents. */
 void session_queue_observed(struct sonda_session *s, const struct pb_field *event);
 
-/* Returns 0, -ENOMEM, or -EMSGSIZE above 256 MiB. */
+/* Appends bytes. Returns 0, -ENOMEM, or -EMSGSIZE if b would exceed 256 MiB. */
 int session_append(struct session_bytes *b, const void *data, size_t len);

@@ -84,8 +84,8 @@ struct event_encoder {
 	struct event_definition definitions[EVENT_DEFINITIONS];
 };
 
-/* Defines a text, with its number in the process, in this packet. Returns its interning id, or 0 if
- * the text must be written in full. */
+/* Defines a text in this packet. id: its number in the process (string_ids.h). Returns its
+ * interning id, or 0 if the text must be written in full. */
 uint32_t event_define(struct event_encoder *x, enum intern_field field, uint32_t id,
 		      const char *text);
 

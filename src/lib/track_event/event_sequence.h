@@ -102,11 +102,13 @@ struct event_sequence {
 void event_sequence_deinit(struct event_sequence *s);
 
 /* Clears the state, and writes the packets that a sequence begins with: the reset with its clocks
- * and defaults, and the descriptors of the thread and the process. */
+ * and defaults, and the descriptors of the thread, the process and, if the config requests it, the
+ * counter of the thread's CPU time. */
 void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
 			  const struct event_config *c, uint64_t now_ns);
 
-/* Writes the descriptors of a track and its parents, unless the sequence has them. */
+/* Writes the descriptors of a track and its parents, unless the sequence has them. Resets the
+ * sequence first if its set of tracks is nearly full. */
 void event_sequence_describe(struct event_sequence *s, struct sonda_writer *w,
 			     const struct event_config *c, const struct sonda_track *track,
 			     uint64_t uuid, uint64_t now_ns);
@@ -149,7 +151,7 @@ struct event_stamp event_sequence_make_stamp(struct event_sequence *s, const str
 bool event_sequence_enables(struct event_sequence *s, const struct event_config *c,
 			    const char *category);
 
-/* Returns the CPU time that the thread has used since the last call, in units; 0 if less than the
- * config's thread_time_subsampling_ns has passed. */
+/* Returns the CPU time that the thread has used since the last reading, in units; 0 if less than
+ * the config's thread_time_subsampling_ns has passed. */
 uint64_t event_sequence_thread_time(struct event_sequence *s, const struct event_config *c,
 				    uint64_t now_ns);

@@ -25,7 +25,7 @@
 
 struct process_identity process_identity;
 
-/* Returns the bytes read, 0 on any error. */
+/* Reads up to size bytes of a file. Returns their number, or 0 on any error. */
 static size_t read_file_head(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -33,8 +33,8 @@ static inline uint64_t thread_uuid(int32_t tid)
 /* TrackDescriptor messages, as field 60 of the open packet. */
 
 uint64_t track_uuid(const struct sonda_track *t);
-/* Returns the parent, whose descriptor must be written before that of t; NULL: it needs none (the
- * process, global tracks). */
+/* Returns the parent of t if its descriptor must be written before that of t. NULL: t has no such
+ * parent; every sequence describes the process, and global tracks have no descriptor. */
 const struct sonda_track *track_parent(const struct sonda_track *t);
 
 /* Writes the descriptor of a track of any kind except SONDA_TRACK_GLOBAL. */

@@ -93,7 +93,8 @@ static int register_source(const void *descriptor, size_t len)
 	return r;
 }
 
-/* Registers the source, or (register_it false) updates it if it is registered. */
+/* Registers the source, or (register_it false) updates it if it is registered. Returns 0 or
+ * -errno. */
 static int publish_source(bool register_it)
 {
 	struct pb_mem m;
@@ -131,8 +132,8 @@ int track_event_init(void)
 
 /* ---- startup tracing ---- */
 
-/* Returns true if a session may get the startup events. They are not filtered, so one with a filter
- * does not. */
+/* Returns true if a session may get the startup events. They are not filtered, so a session with a
+ * filter may not. */
 static bool may_take_over_startup(unsigned instance, const void *object)
 {
 	const struct event_config *config = object;
