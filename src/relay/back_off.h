@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <sys/random.h>
 
-/* The pauses between attempts to reach a service: from 1 s, doubled by each, to 30 s, as
- * traced_relay's, but each shortened at random by up to a half. So many machines do not return at
- * the same moment. */
+/* Pauses between attempts to reach a service. They double from 1 s to 30 s, as those of
+ * traced_relay, and each is shortened at random by up to a half, so that many machines do not
+ * reconnect at the same moment. */
 #define BACK_OFF_FIRST_MS 1000u
 #define BACK_OFF_LAST_MS 30000u
 

@@ -27,7 +27,7 @@ struct machine_report {
 	int logged_error; /* of the failures since then, the last one that was logged; 0: none */
 };
 
-/* Logs a failure, unless the one before was the same. */
+/* Schedules the next attempt. Logs the failure, unless the last one that was logged is the same. */
 static void machine_report_on_failure(struct machine_report *m, int error)
 {
 	bool is_new = m->is_known || error != m->logged_error;

@@ -147,7 +147,8 @@ static int relayed_start_streams(struct relayed *c)
 	return r;
 }
 
-/* The connection is tried again after a pause, together with all others. */
+/* Closes the socket to the service, and retries after a pause, together with all connections that
+ * wait. */
 static void relayed_retry_later(struct relayed *c, int error)
 {
 	struct relay *r = c->relay;
@@ -205,7 +206,7 @@ static bool relay_has_room(const struct relay *r, uid_t uid)
 	return uid == 0 || n < RELAY_MAX_CONNECTIONS_PER_USER;
 }
 
-/* Takes fd. */
+/* Adds the producer that has connected as fd, or refuses it. Takes ownership of fd. */
 static void relay_add_producer(struct relay *r, int fd)
 {
 	struct relayed *c = NULL;

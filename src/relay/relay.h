@@ -32,7 +32,8 @@ struct relay;
 /* service is an address of base/event_loop/sock.h, without a host name; borrowed. Returns 0 or
  * -ENOMEM. */
 int relay_new(struct event_base *loop, const char *service, struct relay **ret);
-/* Accepts producers on a listening unix socket. Takes fd, even on failure. Returns 0 or -errno. */
+/* Accepts producers on a listening unix socket. Takes ownership of fd, even on failure. Returns 0
+ * or -errno. */
 int relay_add_listener(struct relay *r, int fd);
 /* Accepts no more, passes on what the producers have sent already, and ends the loop when this is
  * done, after RELAY_END_MS at the latest. */
