@@ -93,7 +93,7 @@ struct sonda_data_source_callbacks {
 void sonda_answer_later(struct sonda_answer *answer);
 void sonda_answer_send(struct sonda_answer *answer);
 
-/* The behaviour if there is no memory for a packet. */
+/* What happens to a packet for which the shared memory has no room. */
 enum sonda_full_policy {
 	SONDA_FULL_DEFAULT, /* from the session's config; default: SONDA_FULL_DROP */
 	SONDA_FULL_DROP, /* the packet is dropped and counted */

@@ -53,8 +53,9 @@ struct sonda_init_options {
 	unsigned startup_ms;
 };
 
-/* Returns the number of dropped packets of track events. A packet is dropped if there is no memory,
- * if no session takes over the startup events, or if its event is inside another event. */
+/* Returns the number of dropped packets of track events. A packet is dropped if the shared memory
+ * has no room, if no session takes over the startup events, or if its event is inside another
+ * event. */
 uint64_t sonda_track_events_dropped(void);
 
 /* Starts the library's thread, which connects to the services, and reconnects when they restart.
