@@ -109,7 +109,7 @@ int contents_list_rows(const struct contents *c, struct content_row **ret, size_
 
 /* ---- kernel events ---- */
 
-/* Stores the name of an event without a message, by its number. */
+/* Stores the name of an event that has no message type of its own, under its field number. */
 static void contents_read_descriptor(struct contents *c, const struct pb_field *descriptor)
 {
 	struct pb_field message = {.id = 0}, name = {.id = 0};
@@ -192,7 +192,8 @@ static void contents_add_columns(struct contents *c, const struct pb_field *colu
 	}
 }
 
-/* Returns how many bytes were added to rows. */
+/* Adds the events and columns of a bundle to the rows. Returns how many bytes of the bundle they
+ * are. */
 static size_t add_rows_of_bundle(struct contents *c, const struct pb_field *bundle)
 {
 	size_t added = 0;

@@ -55,7 +55,7 @@ void event_counts_deinit(struct event_counts *c)
 	*c = (struct event_counts){0};
 }
 
-/* Returns NULL past the limit, or when out of memory. */
+/* Returns the count of a number, created if needed; NULL past the limit, or when out of memory. */
 static struct generic_count *get_generic_count(struct event_counts *c, uint32_t id)
 {
 	struct generic_count *g;
@@ -171,7 +171,8 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "tags of one byte");
 
-/* Returns the length of the varint at p; 0: more than 8 bytes, or the event ends within 8. */
+/* Returns the length of the varint at p; 0 if it is longer than 8 bytes, or if fewer than 8 bytes
+ * are left before `end`. */
 static inline size_t length_of_varint(const uint8_t *p, const uint8_t *end)
 {
 	uint64_t word, last;

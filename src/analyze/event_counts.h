@@ -44,7 +44,8 @@ void event_counts_deinit(struct event_counts *c);
 
 /* Counts n events of one field number. */
 void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n);
-/* Stores the group of the events with this number, from their descriptor. */
+/* Stores the group of a number from its descriptor. Does nothing for an event with a message of its
+ * own, past the limit, or when out of memory. */
 void event_counts_set_group(struct event_counts *c, uint32_t field, const struct pb_field *group);
 
 struct group_count {

@@ -114,7 +114,8 @@ static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
 	return ok;
 }
 
-/* Scans the timestamps of one compact array: their number, the first and the last. */
+/* Extends the time span by the first and the last time of a compact array, and counts its elements
+ * as events of the number `event`. */
 static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const struct pb_field *f)
 {
 	struct pb_packed p = pb_packed_of(f);
@@ -352,8 +353,8 @@ static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats
 	return ok;
 }
 
-/* Returns true for "and 57 more", the end of a list, and stores the number. Each flush reports the
- * list again; the number only grows. */
+/* Returns true for "and 57 more", the end of a list, and raises *more to that number. Each flush
+ * reports the list again, and the number only grows. */
 static bool parse_left_out_number(const struct pb_field *f, uint64_t *more)
 {
 	unsigned long long n;

@@ -108,7 +108,8 @@ struct ring_overwrites {
 
 /* Returns false if the trace has no such rings. */
 bool ftrace_scan_overwrites(const struct ftrace_scan *s, struct ring_overwrites *ret);
-/* Returns true if the hole precedes all that such a ring had: it is no loss. */
+/* Returns true if the hole reaches back to the start of tracing and its ring is read on request
+ * only: such a ring overwrites its oldest events, so the hole is no loss. */
 bool ftrace_scan_hole_is_before(const struct ftrace_scan *s, const struct hole *h);
 /* Returns true if a data source reported its rings at the end. Otherwise the losses are unknown. */
 bool ftrace_scan_has_rings(const struct ftrace_scan *s);

@@ -58,7 +58,8 @@ static bool hole_is_after(const struct hole *a, const struct hole *b)
 	return a->cpu != b->cpu ? a->cpu > b->cpu : a->from_ns > b->from_ns;
 }
 
-/* Removes the shortest hole. Returns false if none is shorter than the new one. */
+/* Removes the shortest hole of the list if it is shorter than the new one; otherwise returns
+ * false. */
 static bool make_room_for_hole(struct holes *h, const struct hole *new)
 {
 	size_t shortest = 0;
@@ -87,7 +88,8 @@ static void holes_add(struct holes *h, const struct hole *new)
 	h->n++;
 }
 
-/* Removes the holes with an unknown number of events that the range covers and replaces. */
+/* Removes the holes without a number of events that the range covers, because the range replaces
+ * them. All such holes of the CPU leave the total. */
 static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct hole *range)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Such lists are short (misspelt event names), so a linear search suffices. */
+/* Name lists are short (misspelt event names), so a linear search suffices. */
 
 #include "analyze/name_list.h"
 

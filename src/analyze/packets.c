@@ -90,8 +90,8 @@ static int packets_add(struct strbuf *ret, const uint8_t *step, size_t n)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* Unpacks streams up to the end of the data. *ret_whole is the length of ret after the last whole
- * stream; 0 before the first, which the caller sets. */
+/* Unpacks zlib streams up to the end of the data. Sets *ret_whole to the length of ret after each
+ * whole stream; the caller initialises it to 0. Returns 0, -EBADMSG, -EFBIG or -ENOMEM. */
 static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret, size_t *ret_whole)
 {
 	uint8_t step[STEP_BYTES];
@@ -118,7 +118,7 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret, s
 	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
 }
 
-/* Does the same with frames of zstd. */
+/* Unpacks zstd frames in the same way. */
 static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret, size_t *ret_whole)
 {
 	uint8_t step[STEP_BYTES];

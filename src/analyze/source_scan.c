@@ -100,7 +100,7 @@ static bool scan_list(struct source_scan *s, const struct unread_fields *of,
 	return ok;
 }
 
-/* Stores a counter that is reported repeatedly and only grows. */
+/* Raises *count to the value of a field that is reported repeatedly and only grows. */
 static bool scan_count(uint64_t *count, uint32_t field, const struct pb_field *message)
 {
 	uint64_t n = 0;
@@ -110,7 +110,8 @@ static bool scan_count(uint64_t *count, uint32_t field, const struct pb_field *m
 	return ok;
 }
 
-/* Stores a counter of a family that is reported repeatedly and only grows. */
+/* Raises a counter of a family, which is reported repeatedly and only grows. Adds the counter if it
+ * is new and there is room. */
 static void store_counted_as(struct source_scan *s, const char *family, const char *what,
 			     uint64_t n, bool is_limit)
 {
@@ -205,8 +206,8 @@ static bool scan_ebpf(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
-/* Stores the sentence of an error of linux.waits: if the source recorded nothing, it was refused;
- * if it ended early, it left waits uncounted. */
+/* Adds the text of an error of linux.waits: to the refusals if the source recorded nothing,
+ * otherwise to the list of what was not counted. */
 static void store_waits_error(struct source_scan *s, const struct pb_field *error)
 {
 	char line[NAME_LIST_MAX_LEN], text[160];

@@ -124,7 +124,7 @@ static int trace_scan_kind_of(uint32_t packet_field)
 	return -1;
 }
 
-/* Returns true if the payload with this field is counted. */
+/* Returns true if packets with this payload count as samples. */
 static bool is_sample_payload(uint32_t packet_field)
 {
 	return trace_scan_kind_of(packet_field) >= 0;
@@ -221,7 +221,7 @@ void trace_scan_deinit(struct trace_scan *s)
 
 /* ---- processes ---- */
 
-/* Returns false if the pid was seen before or is invalid, or if memory runs out. */
+/* Marks a pid as seen. Returns false if it was seen before or is invalid, or if memory runs out. */
 static bool add_new_pid(struct trace_scan *s, uint64_t pid)
 {
 	uint8_t *grown;
@@ -262,7 +262,8 @@ static bool scan_process_tree(struct trace_scan *s, const struct pb_field *tree)
 
 /* ---- the service's events ---- */
 
-/* Notes that a session began (at ns, CLOCK_BOOTTIME), and how long nothing was recorded before. */
+/* Counts the session that began at ns (CLOCK_BOOTTIME), and the time before it in which nothing was
+ * recorded. */
 static void scan_next_session(struct trace_scan *s, uint64_t ns)
 {
 	uint64_t end = s->newest_ns;
@@ -310,8 +311,9 @@ static bool scan_reads_payload(uint32_t field)
 	return source_scan_reads(field) || is_sample_payload(field);
 }
 
-/* Scans the packets in a compressed packet; they are counted instead of it. Returns false if the
- * packet or its end is invalid. */
+/* Scans the packets in a compressed packet, which are counted instead of it. Returns false if the
+ * packet or its end is invalid. A packet that is nested, too large, or for which memory runs out is
+ * only counted. */
 static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
 {
 	int r = s->is_unpacking ? -EFBIG : packets_unpack(f->id, f->data, f->len, &s->unpacked);
@@ -329,7 +331,7 @@ static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size
 	return whole && r == 0;
 }
 
-/* Notes the time of a packet that is always stamped with CLOCK_BOOTTIME. */
+/* Extends the time span by a packet whose kind is always stamped with CLOCK_BOOTTIME. */
 static void set_boot_time(struct trace_scan *s, const struct packet *p)
 {
 	switch (p->payload.id) {

@@ -115,7 +115,8 @@ static void cut_columns_each_time(const struct pb_field *columns,
 		fn(ctx, r.row[COMPACT_TIME]);
 }
 
-/* Copies the last switch, with its time in the clock of the columns. Returns false without one. */
+/* Sets *ret to the last switch, with its time in the clock of the columns. Returns false if there
+ * is none. */
 static bool cut_columns_read_last_switch(const struct pb_field *columns, struct cut_switch *ret)
 {
 	uint64_t row[COMPACT_COLUMNS] = {0};
@@ -150,8 +151,8 @@ static bool convert_columns_time(const struct cut_columns_window *w, uint64_t ts
 	return true;
 }
 
-/* Copies the rows of the window. before (NULL: unwanted) becomes the last row ahead of the window,
- * and is copied first. *ret_any: before has a row. */
+/* Copies the rows of the window, and before them the last row ahead of the window. `before` (NULL:
+ * not wanted) has that row if *ret_any is true; both are updated. */
 static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *before,
 			bool *ret_any)
 {
@@ -185,7 +186,8 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 	}
 }
 
-/* Appends the field with the rows of the window. Returns false if it has none. */
+/* Appends the field with the rows of the window. Returns false, and appends nothing, if the window
+ * has none. */
 static bool cut_columns_build(const struct pb_field *columns, struct cut_columns_window *w,
 			      struct strbuf *ret)
 {
@@ -328,7 +330,7 @@ static bool piece_contains_time(const struct cut_piece *piece, int64_t ts)
 	return ts >= piece->first && ts <= piece->last;
 }
 
-/* Appends an event with another time. */
+/* Appends a copy of the event whose time is ts. */
 static void put_event_with_time(const struct pb_field *event, uint64_t ts, struct strbuf *ret)
 {
 	struct strbuf rest = {0};

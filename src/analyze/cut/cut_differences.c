@@ -108,7 +108,7 @@ static struct cut_counter *find_counter(const struct cut_counters *c, uint64_t u
 	return e;
 }
 
-/* The first description of a track counts. */
+/* Only the first description of a track counts. */
 int cut_counters_read_descriptor(struct cut_counters *c, const struct pb_field *descriptor)
 {
 	struct pb_field counter = {.id = 0};
@@ -242,7 +242,8 @@ static size_t list_tracks_or_defaults(const struct pb_field *event, const struct
 	return cut_differences_list_values(defaults.data, defaults.len, field, false, ret, max);
 }
 
-/* Adds a value. Returns false if readers drop it and the values after it, or on an error. */
+/* Adds a value to *ret. Returns false if readers drop it and the values after it, or if memory runs
+ * out, which sets *ret_error. */
 static bool add_counter_value(const struct cut_values_of *of, uint64_t track,
 			      const struct pb_field *field, struct cut_differences *ret,
 			      int *ret_error)
@@ -400,7 +401,8 @@ static bool field_has_values(const struct cut_differences *d, uint32_t field)
 	return false;
 }
 
-/* Returns the field of the absolute value instead of a difference, or 0. */
+/* For a field that is a difference, returns the field with the absolute value and sets *ret to that
+ * value. Returns 0 for other fields, and for a time that is unknown. */
 static uint32_t find_absolute_field(const struct cut_differences *d, uint32_t field, int64_t *ret)
 {
 	switch (field) {

@@ -7,7 +7,7 @@
 
 #include "analyze/cut/cut_reader.h"
 
-/* Returns which parts of a trace get the packet. */
+/* Which parts of a trace get a packet. */
 enum cut_kind {
 	CUT_NOTHING, /* none: it only has state of its sequence, or marks a place in the file */
 	CUT_EVENT, /* the part of its time */

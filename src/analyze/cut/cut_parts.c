@@ -208,8 +208,8 @@ static int write_changed_packet(struct parts *p, const struct cut_part *part,
 
 /* ---- parts ---- */
 
-/* Writes the state of everything before a part, unless the part has it: its first packet comes
- * after that. */
+/* Writes the packets that all parts get and this part lacks, then the last clock snapshot. All of
+ * them precede the part's first packet. */
 static int write_state(struct parts *p, struct cut_part *part)
 {
 	int r = 0;
@@ -223,8 +223,8 @@ static int write_state(struct parts *p, struct cut_part *part)
 	return r == 0 && p->last_snapshot.len ? write_bytes(p, part, &p->last_snapshot) : r;
 }
 
-/* Returns the part of a time, and begins it if necessary. If no part covers that time, it returns 0
- * with NULL. */
+/* Sets *ret to the part that covers a time, and begins it if necessary; to NULL if no part covers
+ * that time. Returns 0, -ENOMEM, or the error of a callback. */
 static int cut_parts_find_or_begin_part(struct parts *p, int64_t ts, struct cut_part **ret)
 {
 	struct cut_part *part = cut_part_find(&p->all, ts);
@@ -254,7 +254,8 @@ static size_t index_of_machine(const struct parts *p, const struct cut_machine *
 	return i;
 }
 
-/* Writes the incremental state of the sequence that the part does not have yet. */
+/* Makes w add the incremental state that the part lacks, and records that the part has it. Returns
+ * 0 or -ENOMEM. */
 static int add_missing_state(struct cut_part *part, const struct cut_packet *c,
 			     struct cut_changes *w)
 {
@@ -284,8 +285,8 @@ static int add_missing_state(struct cut_part *part, const struct cut_packet *c,
 	return 0;
 }
 
-/* Readers forget the thread of a sequence at a clear. So the clear comes in a packet of its own,
- * and the thread descriptor in the next one. */
+/* Readers forget the thread of a sequence at a clear. So the clear is written in a packet of its
+ * own, followed by one with the thread descriptor. w then adds no more state. */
 static int write_clear_and_thread(struct parts *p, struct cut_part *part,
 				  const struct cut_packet *c, struct cut_changes *w)
 {
@@ -322,7 +323,8 @@ static bool can_copy_packet(const struct cut_packet *c, const struct cut_changes
 				     w->interned->interned.len == w->interned_from));
 }
 
-/* Replaces values that are differences from events that the part lacks. */
+/* Makes w replace the event if some of its values are differences from events that the part
+ * lacks. */
 static int add_absolute_values(struct parts *p, struct cut_part *part, const struct cut_packet *c,
 			       struct cut_changes *w)
 {
@@ -559,8 +561,8 @@ static int write_pieces(struct parts *p, const struct cut_bundle *b)
 	return r;
 }
 
-/* Writes the bundle to the part of its packet's time: it has no event, only marks of losses, or no
- * CPU. */
+/* Writes a bundle that has no events (only marks of losses) or no CPU to one part: that of its
+ * first event, or else of its packet's time. */
 static int write_bundle_whole(struct parts *p, const struct cut_bundle *b)
 {
 	struct cut_piece piece = {
@@ -579,7 +581,7 @@ static int write_bundle_whole(struct parts *p, const struct cut_bundle *b)
 			: cut_parts_write_event(p, part, b->packet, &(struct cut_changes){0});
 }
 
-/* Events outside of all parts are dropped. */
+/* Writes a bundle to the parts of its events. Events outside of all parts are dropped. */
 static int write_bundle(struct parts *p, const struct cut_packet *c)
 {
 	struct cut_bundle b;

@@ -216,7 +216,8 @@ static bool has_clock_snapshot(const struct cut_machine *m)
 	return m->has_snapshot || m->clocks.n_snapshots;
 }
 
-/* Sets c->ts. A packet without a time, or with the time of an unknown clock, gets the latest time
+/* Sets c->ts, and from the packet's timestamp also c->own_ts, c->converted and the latest time of
+ * the machine. A packet without a time, or with the time of an unknown clock, gets the latest time
  * of the packets before it. */
 static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 {
@@ -250,8 +251,8 @@ static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 
 /* ---- packets ---- */
 
-/* Reads the differences in a track event, unless the state that the event needs is missing: readers
- * drop such events. */
+/* Reads the counter of a track descriptor, or the differences in a track event. Skips an event if
+ * the state that it needs is missing, because readers drop such events. Returns 0 or -ENOMEM. */
 static int read_differences(struct cut_packet *c)
 {
 	const struct packet *p = &c->p;

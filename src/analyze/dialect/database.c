@@ -49,8 +49,8 @@ struct statement {
 
 /* ---- mistakes ---- */
 
-/* Tries the names of all tables, views and virtual tables. n gets the name that is nearest to
- * n->word; `best` has the copy. */
+/* Compares n->word with the names of all tables, views and virtual tables. `best` is the buffer for
+ * n's nearest name. */
 static void find_nearest_table(sqlite3 *db, struct str_nearest *n,
 			       char best[static STR_NEAREST_SIZE])
 {
@@ -65,7 +65,7 @@ static void find_nearest_table(sqlite3 *db, struct str_nearest *n,
 	sqlite3_finalize(st);
 }
 
-/* Sets e by SQLite's message. Returns -EINVAL, or -EINTR. */
+/* Sets e to SQLite's message. Returns -EINTR if the statement was interrupted, else -EINVAL. */
 static int database_explain_error(sqlite3 *db, struct err_text *e)
 {
 	static const char no_table[] = "no such table: ";
@@ -115,7 +115,8 @@ static const char *find_original_place(const struct statement *s, const char *at
 			      : at;
 }
 
-/* Prepares a part of the statement, from r->s on, after `head`, and sets s->mistake on failure. */
+/* Prepares `head` followed by the rest of the statement from r->s on. On failure, sets e, and
+ * s->mistake if SQLite knows the place. */
 static int prepare_rest_of_statement(struct database *d, struct statement *s, const char *head,
 				     const struct sql_reader *r, sqlite3_stmt **ret,
 				     struct err_text *e)
@@ -287,7 +288,8 @@ static int run_statement_with_head(struct database *d, struct statement *s, cons
 	return result;
 }
 
-/* Makes the table or view `name`, in place of the old one if there is one. r: AS SELECT ... */
+/* Creates the table or view `name`. An existing one is an error, unless `replace` is true. r: AS
+ * SELECT ... */
 static int make_relation(struct database *d, struct statement *s, const char *what,
 			 const char *name, const struct sql_reader *r,
 			 const struct sql_columns *columns, bool replace, struct err_text *e)
@@ -383,7 +385,7 @@ static int parse_prototype(struct sql_reader *r, struct function_head *h, struct
 	return sql_columns_parse(r, false, &h->args, e);
 }
 
-/* Makes a function by its statement. r: the statement. */
+/* Defines a function whose statement is the rest of r. */
 static int define_function(struct database *d, struct statement *s, struct function_head *h,
 			   const struct sql_reader *r, bool replace, struct err_text *e)
 {
@@ -400,7 +402,7 @@ static int define_function(struct database *d, struct statement *s, struct funct
 	return result;
 }
 
-/* Writes the statement of a function that passes its arguments to another one. */
+/* Defines a function that passes its arguments to another one, whose name comes next in r. */
 static int define_delegate(struct database *d, struct function_head *h, struct sql_reader *r,
 			   bool replace, struct err_text *e)
 {
@@ -580,8 +582,8 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 	return prepare_rest_of_statement(d, s, "", &r, ret, e);
 }
 
-/* Prepares CREATE TRIGGER, which contains several ';', so SQLite finds its end. Advances *at past
- * it. */
+/* Prepares CREATE TRIGGER. It contains several ';', so SQLite finds its end. Sets *at to that end,
+ * or on failure to the end of the text. */
 static int prepare_trigger(struct database *d, const char *text, size_t *at, sqlite3_stmt **ret,
 			   struct err_text *e)
 {
@@ -607,7 +609,8 @@ int database_prepare(struct database *d, const char *text, size_t *at, sqlite3_s
 	int r;
 
 	*ret = NULL;
-	/* What every script has; not made for those that only use SQLite's statements. */
+	/* Every script has the prelude. database_open() does not include it, because programs that
+	 * only use SQLite's statements do not need it. */
 	r = module_names_has(&d->included, PRELUDE) ? 0 : include_module(d, PRELUDE, e);
 	if (r < 0)
 		return r;

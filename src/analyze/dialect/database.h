@@ -15,7 +15,7 @@ struct database;
 int database_open(struct store *s, struct database **ret);
 /* d may be NULL. All statements must be finalized first. */
 void database_close(struct database *d);
-/* For statements that SQLite itself understands. */
+/* Returns the SQLite database, for statements that SQLite itself understands. */
 sqlite3 *database_sqlite(struct database *d);
 
 /* Looks for modules in this directory before those of this program. The directory holds the

@@ -114,7 +114,8 @@ int function_step(struct functions *f, const char *name, sqlite3_stmt *st, struc
 
 /* ---- scalar functions ---- */
 
-/* Sets the result: the value of the first row, or NULL without one. */
+/* Sets the result to the value of the first row, or leaves it NULL if there is none. Returns
+ * SQLITE_DONE, or an error with e set. */
 static int run_statement(struct function *f, sqlite3_stmt *st, sqlite3_context *ctx,
 			 struct err_text *e)
 {
@@ -164,7 +165,8 @@ static void function_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		f->idle[f->n_idle++] = st;
 }
 
-/* Prepares a statement once, to find mistakes when the function is made. */
+/* Prepares a statement and discards it, so that mistakes are found when the function is defined.
+ * Returns 0 or -EINVAL and sets e. */
 static int function_check(struct functions *all, const char *name, const char *sql,
 			  struct err_text *e)
 {
@@ -186,9 +188,9 @@ static int function_register(struct function *f, bool removes)
 				       f, removes ? NULL : function_call, NULL, NULL);
 }
 
-/* Adds a function. It is registered before its statement is checked, as it may call itself. If it
- * then cannot be removed again, because a statement runs (that of create_function()), it stays and
- * fails whenever it is called. Takes over f. */
+/* Adds f, and owns it even on failure. f is registered before its statement is checked, because it
+ * may call itself. If f then cannot be unregistered, because a statement runs (that of
+ * create_function()), f stays, and each call of it fails. */
 static int function_add(struct function *f, struct err_text *e)
 {
 	struct functions *all = f->all;
@@ -210,8 +212,8 @@ static int function_add(struct function *f, struct err_text *e)
 	return r;
 }
 
-/* Gives `old` the types and the statement of f, and frees f. SQLite does not notice, so this is
- * possible even while statements that use the function are running. */
+/* Gives `old` the types and the statement of f, unless the statement is wrong, and frees f. SQLite
+ * does not notice, so this is possible even while statements that use the function are running. */
 static int function_replace(struct function *old, struct function *f, struct err_text *e)
 {
 	int r = function_check(f->all, f->head.name, f->sql, e);

@@ -33,15 +33,17 @@ struct function_head {
 
 void function_head_deinit(struct function_head *h);
 
-/* Finalizes the statements of the functions, so that the database can be closed. It must not be
- * used any more. */
+/* Frees the functions and finalizes their statements, so that the database can be closed. No
+ * statement may use the functions any more. */
 void functions_deinit(struct functions *f);
 
-/* Makes a scalar function. Takes over the content of h. Returns 0; or -EINVAL or -ENOMEM, and sets
- * e. Unless it may be replaced, an existing function with as many arguments is an error. */
+/* Defines a scalar function. Takes over the content of h, even on failure. Returns 0; or -EINVAL or
+ * -ENOMEM, and sets e. Unless `replace` is true, an existing function with the same name and number
+ * of arguments is an error. */
 int function_define(struct functions *f, struct function_head *h, const char *sql, bool replace,
 		    struct err_text *e);
-/* The same for a function that returns a table. */
+/* Defines a function that returns a table. Unless `replace` is true, an existing virtual table or
+ * table function of that name is an error, whatever its arguments. */
 int table_function_define(struct functions *f, struct function_head *h, const char *sql,
 			  bool replace, struct err_text *e);
 

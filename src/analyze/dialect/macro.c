@@ -239,7 +239,7 @@ static int open_list_argument(struct expansion *x, const struct strbuf *value,
 	return 0;
 }
 
-/* Returns false at the end of the list. */
+/* Sets *ret to the next element. Returns false at the end of the list. */
 static bool read_list_element(struct sql_reader *list, struct strbuf *ret)
 {
 	struct sql_reader part;
@@ -315,7 +315,7 @@ static int call_macro_or_intrinsic(struct expansion *x, const char *name,
 				    out);
 }
 
-/* Expands the call whose arguments r begins with. */
+/* Expands the call of the macro that `token` names; r begins with its arguments. */
 static int expand_call(struct expansion *x, struct sql_token token, struct sql_reader *r,
 		       const struct macro_scope *scope, struct strbuf *out)
 {

@@ -31,11 +31,11 @@ struct macros {
 	struct macro *by_name; /* owned */
 };
 
-/* Zero-initialise. */
+/* Frees all macros. */
 void macros_deinit(struct macros *m);
 
-/* Reads "name(argument Type, ...) RETURNS Type AS body". Returns 0; or -EINVAL or -ENOMEM, and sets
- * e. Unless it may be replaced, an existing macro of the name is an error. */
+/* Defines a macro from "name(argument Type, ...) RETURNS Type AS body". Returns 0; or -EINVAL or
+ * -ENOMEM, and sets e. Unless `replace` is true, an existing macro of that name is an error. */
 int macro_define(struct macros *m, struct sql_reader r, bool replace, struct err_text *e);
 
 /* A statement after its macros were expanded, and where its parts come from. */

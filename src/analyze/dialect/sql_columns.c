@@ -83,7 +83,7 @@ static int sql_column_parse(struct sql_reader *r, bool any_type, struct sql_colu
 {
 	struct sql_token name = sql_token_next_word(r);
 
-	/* Arguments may be written as they are used. */
+	/* An argument may have the $ with which the statement uses it. */
 	if (name.kind == SQL_TOKEN_VARIABLE) {
 		name.kind = SQL_TOKEN_NAME;
 		name.s++;

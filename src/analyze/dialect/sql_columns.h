@@ -31,8 +31,8 @@ struct sql_columns {
 	size_t n, cap;
 };
 
-/* Reads "(name TYPE, ...)". any_type: any word is accepted as a type, as in macros. Returns 0; or
- * -EINVAL or -ENOMEM, and sets e. */
+/* Reads "(name TYPE, ...)". any_type: any word is accepted as a type, as in macros. Returns 0 with
+ * *ret, which the caller deinits; or -EINVAL or -ENOMEM, and sets e. */
 int sql_columns_parse(struct sql_reader *r, bool any_type, struct sql_columns *ret,
 		      struct err_text *e);
 void sql_columns_deinit(struct sql_columns *c);

@@ -133,7 +133,7 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 		return 0;
 	inner.package = name;
 	inner.depth++;
-	fs_each(path, package_walk_add, &inner); /* a file has no names in it */
+	fs_each(path, package_walk_add, &inner); /* finds nothing if the path is a file */
 	return 0;
 }
 

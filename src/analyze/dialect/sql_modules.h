@@ -17,12 +17,12 @@
 #define MODULE_BYTES_MAX (1u << 20) /* of a file */
 
 struct module_names {
-	char (*v)[SQL_NAME_SIZE]; /* owned; in alphabetical order */
+	char (*v)[SQL_NAME_SIZE]; /* owned; sorted by sql_modules_find() */
 	size_t n, cap;
 };
 
-/* Finds the modules of a name, or of a package "a.*". directory: may be NULL. Returns 0; or -EINVAL
- * if there are none, or -ENOMEM or another -errno, and sets e. */
+/* Finds the modules of a name, or of a package "a.*". dir may be NULL. Returns 0 with *ret, which
+ * the caller deinits; or -EINVAL if there are none, -ENOMEM or another -errno, and sets e. */
 int sql_modules_find(const char *dir, const char *name, struct module_names *ret,
 		     struct err_text *e);
 bool module_names_has(const struct module_names *names, const char *name);
@@ -32,7 +32,7 @@ int module_names_add(struct module_names *names, const char *name, struct err_te
 bool module_names_remove(struct module_names *names, const char *name);
 void module_names_deinit(struct module_names *names);
 
-/* directory: may be NULL. */
+/* Returns true if dir has a file for the module. dir may be NULL. */
 bool sql_modules_have_file(const char *dir, const char *name);
 /* Appends the text of a module that was found. Returns 0, or -errno and sets e. */
 int sql_modules_read(const char *dir, const char *name, struct strbuf *ret, struct err_text *e);

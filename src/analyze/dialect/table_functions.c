@@ -27,7 +27,8 @@ struct table_function_vtab {
 struct table_function_cursor {
 	sqlite3_vtab_cursor base;
 	sqlite3_stmt *st; /* owned; NULL before the first use */
-	sqlite3_value **args; /* owned copies, as many as there are arguments; NULL before */
+	sqlite3_value **args; /* owned copies, as many as there are arguments; NULL before the first
+			       * use */
 	sqlite3_int64 row;
 	bool at_end;
 };
@@ -201,7 +202,7 @@ static int table_function_check(struct functions *all, const struct table_functi
 	return r == 0 ? 0 : err_set(e, r, "%s: %s", f->head.name, why.text);
 }
 
-/* True if there is a virtual table of the name. */
+/* Returns true if a virtual table or table function of this name is registered. */
 static bool module_exists(sqlite3 *db, const char *name)
 {
 	static const char sql[] = "SELECT 1 FROM pragma_module_list WHERE name = ?1 COLLATE NOCASE";

@@ -129,7 +129,8 @@ static bool has_measure(const struct diff_row *row, enum diff_measure m)
 	return row->has_amount && (m == DIFF_TOTAL || !is_sampled(row));
 }
 
-/* Returns the least variance of a value: of its resolution, of a whole number, of samples. */
+/* Returns the least variance of a value, the sum of three: of its limited precision, of rounding to
+ * a whole number if it is a count, and of sampling if it was sampled. */
 static double least_variance(const struct diff_value *v, enum diff_measure m, double scale,
 			     double samples)
 {
@@ -214,11 +215,11 @@ static bool is_side_below(const struct series *s, const struct diff_design *d, d
 	return n[0] == d->n_a || n[1] == d->n_b;
 }
 
-/* Tests values that are new or gone: on one side each is at most `floor`, which is GONE_SHARE of
- * the mean of the other. The values of that other side may differ much from each other, as the time
- * on one of several CPUs does, but each of them is far above that. So their logarithms are tested,
- * and a value that is smaller counts as that limit. The interval is that of the test, so that it
- * does not include 0 if the change is no chance. */
+/* Tests values that are new or gone: all those of one side are at most `floor`, which is GONE_SHARE
+ * of the mean of the other side. The values of that other side may differ much from each other, as
+ * the time on one of several CPUs does, but are far above the floor. So the logarithms are tested,
+ * and smaller values count as the floor. The interval is that of this test, so that it excludes 0
+ * if the change is significant. */
 static void test_new_or_gone(struct series *s, const struct diff_design *d, double floor,
 			     struct diff_change *c)
 {
@@ -447,7 +448,7 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 	}
 }
 
-/* Returns the place of a finding in the list, before its effect counts. A CPU that only one side
+/* Returns the first sort key of a finding; its effect is the second one. A CPU that only one side
  * used was taken away or added, which causes other changes: it comes first. Time that moved between
  * CPUs of both sides is neither won nor lost: it comes last. */
 static int result_place(const struct diff_result *r)
@@ -474,8 +475,8 @@ static int compare_results_by_effect(const void *a, const void *b)
 		       ?: strcmp(text_or_empty(x->row->what), text_or_empty(y->row->what));
 }
 
-/* Returns true if `part` is the more specific of two rows of callers, because `whole` may call
- * it. */
+/* Returns true if `part` is more specific than `whole`: it is of a later level, or of two rows of
+ * callers the one with less time, because the other may call it. */
 static bool row_is_more_specific(const struct diff_result *part, const struct diff_result *whole)
 {
 	if (part->row->level != whole->row->level)

@@ -95,13 +95,14 @@ int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 		 struct diff_results *ret);
 void diff_results_deinit(struct diff_results *r);
 
-/* Returns true if the metric has a row of this level on one side only, though both recordings have
- * others: with different configs it cannot be compared. */
+/* Returns true if only one side has rows of this level. With different configs, such a level cannot
+ * be compared. */
 bool diff_level_is_one_sided(const struct diff_rows *rows, const struct diff_design *d,
 			     const struct report_section *level);
 
-/* Returns the largest sampled function, if none is a finding, and more recordings are needed to
- * find a change by that share of it; else NULL. *ret is how many of each side. */
+/* Returns the largest sampled function if no sampled function is a finding, and if more recordings
+ * are needed to find a change of that one by this share; otherwise, and for DIFF_BLOCKS, returns
+ * NULL. *ret is the needed number of recordings of each side. */
 const struct diff_row *diff_function_needs_more(const struct diff_results *r,
 						const struct diff_design *d, double change,
 						size_t *ret);

@@ -114,7 +114,8 @@ static struct diff_row *add_row_of_key(struct diff_rows *rows, struct strbuf *ke
 	return NULL;
 }
 
-/* Returns the row that the statement's row names, or NULL if out of memory. */
+/* Returns the diff row that the names in the statement's current row identify, added if needed;
+ * NULL if out of memory. */
 static struct diff_row *get_row_of_statement(struct diff_rows *rows, const struct report *metric,
 					     const struct report_section *level, sqlite3_stmt *st)
 {
@@ -155,7 +156,7 @@ static double column_or_nan(sqlite3_stmt *st, int column)
 }
 
 /* Adds the values of a row of the statement to a diff row. Amounts of threads with the same name
- * are summed; percentiles cannot be. */
+ * are summed. Percentiles cannot be summed, so they become NAN. */
 static void add_values_of_statement(struct diff_row *row, struct diff_value *v, sqlite3_stmt *st)
 {
 	row->has_amount |= sqlite3_column_type(st, AMOUNT) != SQLITE_NULL;

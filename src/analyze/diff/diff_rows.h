@@ -60,7 +60,7 @@ struct diff_window {
 	bool is_run, is_block;
 };
 
-/* Zero-initialise, and set observations. Frees the rows. */
+/* Frees the rows. A struct diff_rows begins with zeros, except for `observations`. */
 void diff_rows_deinit(struct diff_rows *rows);
 
 /* Adds the rows of an observation: db is the trace, with the tables of passes.h for the window.
@@ -69,6 +69,6 @@ int diff_rows_read(struct diff_rows *rows, sqlite3 *db, const struct diff_window
 		   size_t observation);
 
 /* Copies the name of a thread, or of a kernel thread's program, without the numbers that differ
- * from one recording to the next: "worker-12" becomes "worker-*", and each kworker is one program.
- * ret has room for the text, its NUL, and for KWORKER_NAME. */
+ * from one recording to the next: "worker-12" becomes "worker-*", and all kworkers get one
+ * name. ret has room for strlen(name) + 10 bytes. */
 void diff_put_general_name(const char *name, char *ret);

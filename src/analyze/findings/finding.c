@@ -161,7 +161,8 @@ static int finding_read_head(struct finding *f, struct head_line *l)
 	return f->n_thresholds ? 0 : line_error(l, "the file has no line '-- @threshold ...'");
 }
 
-/* Returns the part of the path that is the name: without the directory and ".sql". */
+/* Returns a copy of the file's name without ".sql", which the caller frees; NULL if out of
+ * memory. */
 static char *finding_name_of_path(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
@@ -210,8 +211,8 @@ unsigned finding_line_of(const struct finding *f, int offset)
 
 /* ---- lists ---- */
 
-/* Adds a finding to the list, in place of an earlier one with the same name. The list owns it; on
- * failure it is freed. */
+/* Adds a finding to the list, in place of an earlier one with the same name. Takes over what f
+ * owns, and frees it on failure. */
 static int finding_list_put(struct finding_list *l, struct finding *f, struct err_text *e)
 {
 	for (size_t i = 0; i < l->n; i++)
