@@ -85,6 +85,15 @@ stale_instances() {
   done
 }
 
+# Processes of the test that have another process group, as children of timeout(1) and daemons have: their TMPDIR is the test's.
+detached_processes() {
+  local file
+  for file in $(TMPDIR='' grep -lzsxF "TMPDIR=$lane/tmp" /proc/[0-9]*/environ); do
+    file=${file#/proc/}
+    echo "${file%/environ}"
+  done
+}
+
 left_behind() { # CLASS PROCESS_GROUP
   local i
   for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -96,6 +105,15 @@ left_behind() { # CLASS PROCESS_GROUP
     cat "$lane/processes"
     kill -KILL -- "-$2" 2>/dev/null
   fi
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    detached_processes >"$lane/processes"
+    [ -s "$lane/processes" ] || break
+    sleep 0.1
+  done
+  while read -r i; do
+    ps -o pid=,stat=,args= -p "$i" | awk '$2 !~ /Z/ { print "process", $0 }'
+    kill -KILL "$i" 2>/dev/null
+  done <"$lane/processes"
   (shopt -s nullglob dotglob && cd "$lane/tmp" && set -- * && [ $# = 0 ] || printf 'TMPDIR/%s\n' "$@")
   case $1 in alone | machine) stale_instances ;; esac
 }

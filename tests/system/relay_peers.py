@@ -4,6 +4,7 @@
 #
 # Producers and a service with sonda-relay between them, all of which break rules. Speaks TAP.
 import array
+import atexit
 import contextlib
 import os
 import random
@@ -94,6 +95,7 @@ class Relay:
         self.process = subprocess.Popen([program, *more], stderr=self.log, stdin=subprocess.DEVNULL, pass_fds=[write], env={
             **os.environ, 'PERFETTO_RELAY_SOCK_NAME': f'localhost:{self.port}', 'PERFETTO_PRODUCER_SOCK_NAME': there,
             'PERFETTO_MACHINE_NAME': 'guest', 'TRACED_RELAY_NOTIFY_FD': str(write), **environment})
+        atexit.register(self.process.kill)
         os.close(write)
         assert os.read(read, 1) == b'1'
         os.close(read)

@@ -134,6 +134,8 @@ static int tcp_split(const char *text, char ret_host[static MAX_HOST], const cha
 	return 0;
 }
 
+/* HOST:PORT is the IPv4 address of the host if it has one, as for Perfetto: localhost often has an
+ * IPv6 address as well, on which no service listens. [HOST]:PORT may be any address. */
 static int resolve_tcp_address(const char *text, bool listen, struct address *ret)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
@@ -145,7 +147,12 @@ static int resolve_tcp_address(const char *text, bool listen, struct address *re
 		return r;
 	if (listen)
 		hints.ai_flags |= AI_PASSIVE;
+	hints.ai_family = text[0] == '[' ? AF_UNSPEC : AF_INET;
 	r = getaddrinfo(*host ? host : NULL, port, &hints, &found);
+	if (r != 0 && r != EAI_AGAIN && hints.ai_family == AF_INET) {
+		hints.ai_family = AF_UNSPEC;
+		r = getaddrinfo(*host ? host : NULL, port, &hints, &found);
+	}
 	if (r != 0)
 		return errno_of_lookup(r);
 	memset(ret, 0, sizeof(*ret));
