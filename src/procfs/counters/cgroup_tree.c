@@ -259,7 +259,8 @@ static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct 
 	return child;
 }
 
-/* Returns the group of the entry, or last if the entry is not a group. */
+/* Returns the group of a directory entry, known or new, or `last` if the entry is not a group or
+ * cannot be added. Removes a group that was replaced by this one. */
 static struct cgroup *find_or_add_child(struct cgroup_tree *t, struct cgroup *g,
 					struct cgroup *last, const struct dirent *e)
 {

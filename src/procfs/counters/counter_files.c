@@ -84,7 +84,8 @@ void counter_tracks_deinit(struct counter_tracks *x)
 	*x = (struct counter_tracks){0};
 }
 
-/* Returns "PREFIX NAME", or the part that exists. */
+/* Returns "PREFIX NAME", or the part that exists, which the caller frees, or NULL if out of
+ * memory. */
 static char *make_prefixed_name(const char *prefix, struct span name)
 {
 	char *s;

@@ -73,7 +73,8 @@ static const struct {
 	{"_UID", PB_SYSTEMD_JOURNALD_EVENT_UID, true},
 };
 
-/* Writes the field if the message has it. data is untrusted and may have any form. */
+/* Writes the field if the message has it and the entry had no such field before. data is untrusted
+ * and may have any form. */
 static void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const void *data,
 			       size_t len)
 {
@@ -125,7 +126,8 @@ static int add_match(struct journald_reader *r, const char *field, const char *v
 	return r->lib->add_match(r->journal, text.s, text.len);
 }
 
-/* Matches of the same field are alternatives; all fields must match. */
+/* Adds the filter to the journal. Matches of the same field are alternatives; all fields must
+ * match. */
 static int add_matches(struct journald_reader *r)
 {
 	const struct journald_filter *f = &r->filter;
@@ -226,7 +228,7 @@ int journald_reader_fd(const struct journald_reader *r)
 }
 
 /* Opens the journal again and reads it from its first entry; journald_reader_next() skips entries
- * from before the start. */
+ * from before the start. Returns 1 or -errno. */
 static int reopen_journal(struct journald_reader *r)
 {
 	int res;

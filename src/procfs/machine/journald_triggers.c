@@ -99,7 +99,8 @@ void journald_triggers_free(struct journald_triggers *t)
 
 /* ---- an entry ---- */
 
-/* Copies a value that is a C string; others do not match any unit. */
+/* Copies the name of a unit. Ignores a value that is not the name of any unit: too long, or with a
+ * NUL. */
 static void copy_unit(char unit[static UNIT_MAX], struct span value)
 {
 	if (value.len >= UNIT_MAX || memchr(value.p, '\0', value.len))

@@ -110,9 +110,9 @@ static int power_supply_read(const char *dir, enum power_value which, struct str
 }
 
 /* Sets *ret_battery: whether the supply stores energy (a battery, an uninterruptible supply) and is
- * present. A supply without the file "present" is present. Returns 0 or -errno of the file
- * "type". */
-static int power_supply_is_battery(const char *dir, struct strbuf *text, bool *ret_battery)
+ * present. A supply without the file "present" is present. Returns 0, or the -errno of the file
+ * "type", which is -EBADMSG if it is empty. */
+static int power_supply_detect_battery(const char *dir, struct strbuf *text, bool *ret_battery)
 {
 	struct span type, line;
 	int64_t present = 1;
@@ -262,7 +262,7 @@ static void read_supply_type(struct power_source *ds, struct supply *s)
 	if (!s->listed)
 		return;
 	if (r == 0)
-		r = power_supply_is_battery(path, &ds->text, &s->is_battery);
+		r = power_supply_detect_battery(path, &ds->text, &s->is_battery);
 	/* -ENOENT: the supply was removed since the list. */
 	if (r < 0 && r != -ENOENT && !s->type_error_logged) {
 		log_warn("linux.sysfs_power: %s/type: %s", s->name, strerror(-r));

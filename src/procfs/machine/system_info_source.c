@@ -58,7 +58,7 @@ static struct span find_interrupt_name(struct span row)
 	return last;
 }
 
-/* Parses the next row. Returns false at the end. */
+/* Writes the interrupt of the next row, unless the row has no number. Returns false at the end. */
 static bool write_next_interrupt(struct span *text, struct pb_enc *e)
 {
 	struct span line, number, row;

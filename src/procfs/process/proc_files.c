@@ -100,7 +100,7 @@ static void detect_absent_file(struct proc_files *f, enum proc_file file)
 	t->error = -ENOENT;
 }
 
-/* Counts an error r and returns r. */
+/* Counts r if it is an error other than that the task has exited. Returns r. */
 static int count_error(struct proc_files *f, enum proc_file file, int r)
 {
 	if (r == -ENOENT)
@@ -159,7 +159,8 @@ static size_t max_file_size(enum proc_file file)
 					   : READ_SIZE;
 }
 
-/* Truncates the text at max_file_size(file). A status must be complete: -EFBIG otherwise. */
+/* Reads a file, up to max_file_size(file). Returns 0 or -errno; -EFBIG for a status that is larger,
+ * because it must be complete. */
 static int proc_files_read_text(struct proc_files *f, int fd, enum proc_file file)
 {
 	bool more = false;
@@ -366,7 +367,7 @@ static bool may_keep_file_open(void)
 	       n_cached < l.rlim_cur / 4;
 }
 
-/* Returns -EMFILE if the file may not stay open. */
+/* Reads a file and keeps it open. Returns 0, -errno, or -EMFILE if the file may not stay open. */
 static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 		       enum proc_file file)
 {

@@ -171,7 +171,7 @@ static unsigned find_status_key(const char *p, const char *end)
 	return PROC_STATUS_KEYS;
 }
 
-/* Returns false if no key that is needed can follow. */
+/* Parses a line. Returns false if no key that is needed can follow. */
 static bool parse_status_line(const char *p, const char *end, struct proc_status *s)
 {
 	unsigned k = find_status_key(p, end);

@@ -158,9 +158,10 @@ static bool polled_update_runtime(struct polled *row)
 	return row->ran_ns == before;
 }
 
-/* Returns true if the process has not run since the last call. The CPU time of a thread that is
- * running is up to date at the next tick of its CPU only. */
-static bool polled_is_idle(struct polled *row, const struct proc_files *f)
+/* Updates ran_ns. Returns true if the process has not run since the last call, false also if that
+ * is unknown. The CPU time of a thread that is running is up to date at the next tick of its CPU
+ * only. */
+static bool polled_check_idle(struct polled *row, const struct proc_files *f)
 {
 	return f->own_numbers && row->threads <= THREADS_MAX && polled_update_runtime(row);
 }
@@ -209,7 +210,8 @@ static void counters_set_same(struct counters *c, uint32_t which)
 	c->same |= which;
 }
 
-/* Reads the counters of status. Returns false if the process has no memory (any more). */
+/* Reads the counters of status. Returns false if the process has no memory (any more), or cannot be
+ * read. */
 static bool polled_read_status(struct polled *row, struct proc_files *f, struct counters *c)
 {
 	struct proc_status status;
@@ -246,7 +248,7 @@ static int polled_read_counters(struct polled *row, struct proc_files *f,
 				const struct process_poll_options *o, struct counters *ret)
 {
 	bool was_open = proc_cached_is_open(&row->status) || proc_cached_is_open(&row->oom);
-	bool idle = polled_is_idle(row, f), same_runtime = idle && row->has_runtime;
+	bool idle = polled_check_idle(row, f), same_runtime = idle && row->has_runtime;
 	struct proc_smaps smaps;
 	struct proc_stat stat;
 	int64_t oom, dmabuf;
@@ -324,7 +326,7 @@ static void polled_close(struct polled *row)
 	proc_cached_close(&row->statm);
 }
 
-/* Clears the files of the row: polled_close() must be called first. */
+/* Empties the row, except pid and pass. Its files must be closed (polled_close()). */
 static void polled_reset(struct polled *row)
 {
 	*row = (struct polled){.pid = row->pid,

@@ -185,7 +185,7 @@ static void process_source_begin_scan(struct process_source *ds, bool only_new)
 		log_warn("linux.process_stats cannot scan /proc: %s", strerror(-r));
 }
 
-/* Returns true if there is more to scan. */
+/* Scans until the time slice is over. Returns true if there is more to scan. */
 static bool process_source_run_scan(struct process_source *ds, const struct time_slice *slice)
 {
 	if (process_scan_is_active(&ds->scan) && process_scan_run(&ds->scan, &ds->tree, slice))
@@ -433,8 +433,8 @@ static void process_source_log_unused_options(const Pb__ProcessStatsConfig *c)
 			 unpolled);
 }
 
-/* Creates the counter tracks. They have their own incremental state, so they need a writer of their
- * own. */
+/* Creates the counter tracks if the config requests some. They have their own incremental state, so
+ * they need writers of their own. Returns 0 or -ENOMEM. */
 static int process_source_create_tracks(struct process_source *ds)
 {
 	const struct process_tracks_options *o = &ds->poll.tracks.options;

@@ -140,12 +140,13 @@ static bool is_cgroup_written(const struct process_tracks *u, const struct proce
 	return row->cgroup_hash && row->cgroup_clears == u->clears;
 }
 
-/* Another process may move one that sleeps. That is rare, and the read takes a lock of all control
- * groups, so it is found at every SAME_CGROUP_TIMES-th poll; these are spread over the polls. */
+/* Counts a poll. Returns true if the control group of the process need not be read. Another process
+ * may move one that sleeps. That is rare, and the read takes a lock of all control groups, so it is
+ * found at every SAME_CGROUP_TIMES-th poll; these are spread over the polls. */
 #define SAME_CGROUP_TIMES 16
 
-static bool may_skip_cgroup(const struct process_tracks *u, int32_t pid, bool idle,
-			    struct process_tracks_row *row)
+static bool decide_to_skip_cgroup(const struct process_tracks *u, int32_t pid, bool idle,
+				  struct process_tracks_row *row)
 {
 	row->polls++;
 	return idle && is_cgroup_written(u, row) &&
@@ -196,7 +197,7 @@ void process_tracks_read_process(struct process_tracks *u, struct proc_files *f,
 					      });
 	if (u->options.io && !(idle && row->has_io))
 		read_io(u, f, pid, row);
-	if (u->options.cgroup && !may_skip_cgroup(u, pid, idle, row))
+	if (u->options.cgroup && !decide_to_skip_cgroup(u, pid, idle, row))
 		read_cgroup(u, f, pid, row);
 	/* The process may have exited by now. */
 	if (u->options.sched)
@@ -246,7 +247,8 @@ static void remove_thread_tracks(struct process_tracks *u, struct thread_usage *
 	task_table_add(u->tasks, t->tid)->has_exited = true;
 }
 
-/* Returns NULL if memory runs out. */
+/* Returns the entry of the thread; an entry of another thread that had the id gets new tracks.
+ * Returns NULL if memory runs out. */
 static struct thread_usage *find_or_add_thread(struct process_tracks *u, int32_t tid,
 					       uint64_t run_ns)
 {

@@ -223,9 +223,9 @@ static uint64_t tree_find_parent_time(struct process_tree *t, const struct proc_
 	return ns >= t->flushed_ns || clock_boot_ns() - ns <= RECENT_NS ? ns : 0;
 }
 
-/* Writes the row with the time of tree_find_parent_time(). Without such a time a process that is
- * not in the trace yet gets parent_now, its parent in /proc (or TASK_NO_PARENT), if its first
- * parent has ended. */
+/* Writes the row with the time of tree_find_parent_time(). If there is no such time, the process is
+ * not in the trace yet and its first parent has ended, the row names parent_now instead: the parent
+ * in /proc, or TASK_NO_PARENT if that is unknown. */
 static void tree_write_in_parent_time(struct process_tree *t, const struct tree_process *row,
 				      int32_t parent_now, uint64_t began_ns)
 {
@@ -252,9 +252,9 @@ static void tree_write_in_parent_time(struct process_tree *t, const struct tree_
 
 /* ---- tasks that exist: their files ---- */
 
-/* Reads the other files of a process and writes its row. by_name: without a command line it writes
- * the name; otherwise it writes nothing and returns false then. began_ns: as in
- * tree_find_parent_time(). */
+/* Reads the other files of a process and writes its row. A process without a command line gets its
+ * name instead if by_name is set or it is a kernel thread; otherwise nothing is written. Returns
+ * true if the row was written. began_ns: as in tree_find_parent_time(). */
 static bool tree_write_process_from_files(struct process_tree *t, struct proc_status *s,
 					  bool by_name, uint64_t began_ns)
 {

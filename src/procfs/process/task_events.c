@@ -51,7 +51,8 @@ static void task_events_write_first(struct task_events *q, struct process_tree *
 	}
 }
 
-/* Returns NULL if memory runs out. */
+/* Appends an entry for the task. Above the limits, writes the oldest entries first. Returns NULL if
+ * memory runs out. */
 static struct task_state *task_events_append(struct task_events *q, struct process_tree *t,
 					     int32_t tid)
 {

@@ -127,7 +127,7 @@ static bool pid_list_rewind(struct pid_list *l)
 	return again;
 }
 
-/* Returns false at the end, or if the process has exited. */
+/* Reads the next names. Returns false at the end, or if the process has exited. */
 static bool pid_list_fill(struct pid_list *l)
 {
 	ssize_t n;

@@ -43,7 +43,9 @@ static void number_name_append(struct number_name *n, struct span word)
 	n->len += gap + word.len;
 }
 
-/* The first word after a number starts a new name, which begins with that of the line. */
+/* Appends the word to the name. The first word after a number starts a new name, which begins with
+ * that of the line. is_first: the word is the first of its line; if it ends with a colon, it is the
+ * name of the line. */
 static void file_numbers_extend_name(struct number_name *n, struct span word, bool is_first)
 {
 	bool colon = span_ends(word, ":");
@@ -72,7 +74,7 @@ static void file_numbers_report(struct file_numbers *p, const struct number_name
 	p->fn(p->ctx, (struct span){text, (size_t)len}, v);
 }
 
-/* Takes "key=value". Returns false if the word is not such a pair. */
+/* Reports the number of "key=value". Returns false if the word is not such a pair. */
 static bool file_numbers_parse_pair(struct file_numbers *p, struct span word)
 {
 	const char *eq = memchr(word.p, '=', word.len);

@@ -124,8 +124,8 @@ static uint32_t add_extra_counter(const struct sys_table *t, struct sys_packet *
 	return extra_counters_find_or_add(&p->extras, t->group, name, &kind);
 }
 
-/* Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
- * or -ENOMEM. */
+/* Stores the name of line i and forgets all lines after it, which are new or have moved. Returns 0,
+ * -EBADMSG or -ENOMEM. */
 static int add_table_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = sys_meminfo_cut_name(line);
@@ -362,8 +362,8 @@ static void drop_slab_caches_from(struct sys_slab *s, struct sys_packet *p, size
 	s->n = MIN(s->n, from);
 }
 
-/* Makes the cache of that name number i: keeps it, or replaces cache i and drops all after it.
- * Returns 0 or -errno. */
+/* Stores the cache at index i. If another one is there, replaces it and drops all after it. Returns
+ * 0 or -errno. */
 static int set_slab_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
 			  uint64_t pages)
 {
@@ -439,7 +439,8 @@ static void poll_slabinfo(struct sys_slab *s, struct sys_packet *p)
 
 /* ---- the files ---- */
 
-/* Removed caches are detected here; new ones at the next list. */
+/* Reads and writes the slabs of a cache. If the cache was removed, the caches are listed again in
+ * the next poll, which also finds new ones. After another error the files are no longer used. */
 static void poll_slab_cache(struct sys_slab *s, struct sys_packet *p, struct cache *c)
 {
 	struct span text;

@@ -96,8 +96,8 @@ bool sys_cpus_rescan(struct sys_cpus *c, const char *sys_root, uint64_t now, uin
  * packet that is written, and the read errors.
  *
  *	sys_packet_begin(p);       takes the timestamp
- *	e = sys_packet_open(p);    called by a table that has a value; the first call opens the
- *	packet sys_packet_end(p);         closes the packet, then writes the extra counters
+ *	e = sys_packet_open(p);    for each table that has a value; the first call opens the packet
+ *	sys_packet_end(p);         closes the packet, then writes the extra counters
  *
  * A time slice without values writes nothing.
  */

@@ -150,8 +150,8 @@ static const char *user_file_cut_root(const char *path, const char *root)
 	return strncmp(path, root, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-/* Returns true if rest names a file that belongs to no process: the process may be one of another
- * user, or this one. */
+/* Returns true if `rest`, a path below /proc (of_proc) or /sys, stays below it and names no file of
+ * a process, which may be one of another user, or this one. */
 static bool user_file_is_allowed(const char *rest, bool of_proc)
 {
 	if (!*rest || strstr(rest, "..") || rest[strlen(rest) - 1] == '/')
