@@ -143,8 +143,9 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	ds_activate_triggers(s->poll.h, names, n);
 }
 
-/* User programs are always read: events in their rings would be lost. Histograms are read once a
- * second. */
+/* Returns true if the read would exceed the family's share of a CPU and may wait for a later
+ * period. User programs are always read, because events in their rings would be lost, and
+ * histograms, because they are read once a second. */
 static bool may_skip_read(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_over_budget(r);
@@ -212,7 +213,8 @@ static const struct polled_source_ops ebpf_ops = {
 	.deinit = ebpf_deinit,
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Checks the histograms of the config. Reports those that are refused, or beyond the limit. Returns
+ * 0 or -ENOMEM. */
 static int add_histograms(struct ebpf_counters *s, const Pb__EbpfCountersConfig *c)
 {
 	struct err_text why;

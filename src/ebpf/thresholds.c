@@ -106,7 +106,8 @@ static uint32_t find_triggers_of(struct thresholds *t, const char *counter)
 	return by;
 }
 
-/* A monotonic counter is 0 before its first value, so the first value is its growth. */
+/* Returns an entry for a new track, or NULL if no threshold applies to it or memory runs out. Its
+ * last value is 0, because a monotonic counter is 0 before its first value, which is its growth. */
 static struct watched *thresholds_begin_watch(struct thresholds *t, const struct track_update *seen)
 {
 	uint32_t by = find_triggers_of(t, seen->name);

@@ -78,7 +78,8 @@ static int parse_tag(struct walk *w, struct btf_field *f, const char *tag)
 	return 0;
 }
 
-/* Takes the tags of a declaration: a variable (component -1), or a member of a struct. */
+/* Applies the tags of a declaration to the field: of a variable (component -1), or of a member of a
+ * struct. Returns 0, or -errno with the reason in w->e. */
 static int parse_decl_tags(struct walk *w, struct btf_field *f, uint32_t type, int component)
 {
 	uint32_t n = btf__type_cnt(w->btf);

@@ -79,7 +79,8 @@ void calls_packets_free_threads(struct calls_session *s)
 	s->threads = NULL;
 }
 
-/* Returns NULL if memory runs out. */
+/* Returns the thread; adds it if it is new. Above CALLS_THREADS_MAX removes all other threads
+ * first. Returns NULL if memory runs out. */
 static struct calls_thread *calls_thread_get(struct calls_session *s, const struct call_head *h)
 {
 	struct calls_thread *t, key = {.key = {h->tgid, h->tid}};
@@ -116,8 +117,8 @@ static void calls_packets_add_tid(struct calls_session *s, uint32_t tid)
 		s->tids[s->n_tids++] = (int32_t)tid;
 }
 
-/* Returns the track of the thread's calls, which the sequence has described under the current name
- * of the thread. */
+/* Returns the track of the thread's calls. Describes it first, unless the sequence has described it
+ * under the current name of the thread. */
 static uint64_t calls_packets_get_track(struct calls_session *s, struct calls_thread *t,
 					const struct call_record *r)
 {
@@ -162,7 +163,8 @@ struct calls_pieces {
 	size_t n[2];
 };
 
-/* Returns the piece at *at and advances to the next one, or NULL at the end. */
+/* Returns the bytes of the piece at *at, with its head in *ret, and advances to the next piece.
+ * Returns NULL at the end, or if the piece is malformed. */
 static const uint8_t *next_piece(const uint8_t *bytes, size_t n, size_t *at, struct call_piece *ret)
 {
 	const uint8_t *piece = bytes + *at;
@@ -305,8 +307,8 @@ static struct pb_enc *begin_event(struct calls_session *s, uint64_t time, unsign
 	return e;
 }
 
-/* Writes the index of the call's name, which InternedData of the same packet defines when the name
- * is new. */
+/* Defines the call's name as interned data, in a packet of its own, unless the sequence has defined
+ * it. Its iid is index + 1. */
 static void intern_name(struct calls_session *s, const struct call_record *r, uint32_t index)
 {
 	char name[SYSCALL_NAME_MAX + 4];
@@ -394,7 +396,8 @@ static void publish_exec(struct calls_session *s, const struct call_record *r,
 	metadata_bus_publish(s->bus, ds_session_id(s->h), &batch);
 }
 
-/* Keeps the pieces of a call that has begun. */
+/* Copies the pieces of a call that has begun to its thread, or counts them as lost if memory runs
+ * out. */
 static void store_pieces(struct calls_session *s, const struct call_head *h, const uint8_t *bytes)
 {
 	struct calls_thread *t = calls_thread_get(s, h);
@@ -408,7 +411,8 @@ static void store_pieces(struct calls_session *s, const struct call_head *h, con
 	t->sequence = h->sequence;
 }
 
-/* bytes: the pieces of the record, of r->head.n_bytes. */
+/* Writes a call with the pieces of its begin, if its thread has them, and those of its end. bytes:
+ * the pieces of the record, of r->head.n_bytes. */
 static void write_record(struct calls_session *s, const struct call_record *r, const uint8_t *bytes)
 {
 	struct calls_thread *t = calls_thread_get(s, &r->head);

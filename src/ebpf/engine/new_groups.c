@@ -134,7 +134,8 @@ static bool is_group_record(const struct member_group *g, uint32_t size)
 	return size > head && g->type == MEMBER_GROUP && memchr(g->path, '\0', size - head);
 }
 
-/* Returns true if there is more to do. */
+/* Adds the groups of some records, then runs a step of the walk. Returns true if there is more to
+ * do. */
 static bool new_groups_step(void)
 {
 	const struct member_group *g;
@@ -151,9 +152,9 @@ static bool new_groups_step(void)
 	return all.is_walking && (all.is_walking = cgroup_names_walk_step(all.names));
 }
 
-/* Returns true if records of groups were lost, or their rows found no room: a walk adds these
- * groups. */
-static bool needs_walk(void)
+/* Returns true if records of groups were lost since the last call, or their rows found no room: a
+ * walk adds these groups. */
+static bool detect_missed_groups(void)
 {
 	uint64_t lost = 0;
 
@@ -176,7 +177,7 @@ static void new_groups_on_tick(evutil_socket_t fd, short what, void *ctx)
 			event_timer_soon(all.tick);
 			return;
 		}
-	if (needs_walk() && begin_walk() == 0)
+	if (detect_missed_groups() && begin_walk() == 0)
 		event_timer_soon(all.tick);
 }
 

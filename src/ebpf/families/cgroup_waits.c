@@ -153,7 +153,7 @@ static struct waiting_group *waiting_group_get(struct cgroup_waits_reader *c, ui
 	return g;
 }
 
-/* Returns true if there were waits since the last read. */
+/* Writes the group's waits since the last read. Returns true if there were any. */
 static bool write_group(struct cgroup_waits_reader *c, struct waiting_group *g,
 			const struct cgroup_waits *now)
 {

@@ -197,7 +197,8 @@ static ssize_t processes_read_file(const struct process_table *s, uint32_t pid, 
 	return n;
 }
 
-/* Reads the resident pages of a process: the second number of statm. */
+/* Updates the process's RSS, if it ran, if its rough memory changed, and every READ_AGAIN periods:
+ * from the second number of statm, or from the rough memory if statm cannot be read. */
 static void processes_read_memory(struct process_table *s, struct process *p)
 {
 	bool changed = p->ran_ns != p->ran_before || p->memory != p->memory_before;

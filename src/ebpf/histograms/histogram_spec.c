@@ -11,7 +11,8 @@
 
 /* ---- the config ---- */
 
-/* Copies a word of the config: it becomes part of a path and of messages. */
+/* Copies a word of the config. It becomes part of a path and of messages, so it may contain only
+ * letters, digits, '_' and more_chars. Returns 0, or -EINVAL and sets e. */
 static int copy_word(const char *word, const char *field, const char *more_chars, size_t size,
 		     char *ret, struct err_text *e)
 {
@@ -194,7 +195,8 @@ int record_field_find(const char *format, const char *name, struct record_field 
 	return -ENOENT;
 }
 
-/* Finds a field of any kind. The common fields are not in the records that programs get. */
+/* Finds a field. Refuses addresses, and the common fields, which are not in the records that
+ * programs get. Returns 0, or -errno and sets e. */
 static int find_event_field(const char *event, const char *format, const char *name,
 			    struct record_field *ret, struct err_text *e)
 {

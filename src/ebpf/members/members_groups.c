@@ -93,8 +93,8 @@ struct group_entry *member_groups_get(struct member_groups *g, uint64_t id)
 	return e;
 }
 
-/* Sets the row of a group that is new, or whose names are known now; the group may have been
- * removed before. */
+/* Sets the path of a group that is new, or whose names are known now, and marks it as unwritten.
+ * may_be_gone: a group that is not in the table was removed. */
 static void member_groups_set_row(struct member_groups *g, const struct cgroup_row *row,
 				  bool may_be_gone)
 {

@@ -90,7 +90,7 @@ static bool read_records(struct members *s)
 	return true;
 }
 
-/* Threads that existed before, or again after a clear. */
+/* Adds rows of the threads that existed before the programs ran; after a clear, of all threads. */
 static bool read_threads(struct members *s)
 {
 	struct member_row rows[RECORDS_EACH];

@@ -163,7 +163,9 @@ static uint32_t add_lane_track(struct event_tracks *l, const struct lanes *t, ui
 							  .name = i ? numbered : name});
 }
 
-/* Returns the first lane on which the event starts after all slices; TRACK_VOID: none. */
+/* Returns the first lane whose slices end before the event starts, and creates its track. An
+ * instant is on the first lane. Without a name (event_tracks_new), the lane of a thread is the
+ * thread's own track. TRACK_VOID: all lanes are in use. */
 static uint32_t find_or_add_lane(struct event_tracks *l, struct lanes *t,
 				 const struct sonda_event *e)
 {

@@ -65,7 +65,8 @@ static int outliers_new(struct ebpf_run *r, struct outliers **ret)
 	return e;
 }
 
-/* Call it after tracks_begin() and after all other tracks are set. Returns 0 or -errno. */
+/* Writes the slices, and how many were left out; no-op for NULL. Call it after tracks_begin() and
+ * after all other tracks are set. Returns 0 or -errno. */
 static int outliers_read(struct outliers *o)
 {
 	struct sonda_outliers_cpu sum;

@@ -62,7 +62,8 @@ static uint64_t span_time_until(uint64_t word, uint64_t now)
 	return (word + (uint64_t)number * now) & SONDA_SPAN_SUM;
 }
 
-/* values: n_values. Returns the process, or NULL if memory runs out or the limit is reached. */
+/* Adds the n_values values of an element to the sums of its process. Returns the process, or NULL
+ * if memory runs out or the limit is reached. */
 static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid,
 					    const uint64_t *values)
 {
@@ -129,7 +130,8 @@ static void add_growth(struct process_sums *s, struct process_sum *p, double par
 	}
 }
 
-/* Drops processes without an element in this period. */
+/* Ends a period: adds the growth of each process to its totals, and drops processes without an
+ * element in this period. */
 static void process_sums_end(struct process_sums *s)
 {
 	struct process_sum *p, *next;
