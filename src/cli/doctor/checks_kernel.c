@@ -121,7 +121,7 @@ struct tracers {
 	const char *root; /* tracefs, or an instance */
 	struct strbuf text; /* what was found */
 	struct err_text remedy; /* for the first tracer that was found */
-	bool costly; /* a tracer of functions */
+	bool costly; /* a tracer other than nop is active */
 };
 
 /* Returns the number of events that are enabled in an instance. */
@@ -138,7 +138,8 @@ static size_t count_enabled_events(const char *root)
 	return n;
 }
 
-/* Looks at one instance. name: for the user; own: its directory can be removed. */
+/* Adds an instance in which a tracer or events are enabled to t. name: for the user; own: its
+ * directory can be removed. */
 static void add_busy_instance(struct tracers *t, const char *root, const char *name, bool own)
 {
 	char tracer[64];
@@ -295,7 +296,7 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 
 enum option_root { IN_TRACEFS, IN_PROC, IN_SYS };
 
-/* A file that exists only if the kernel has the option. */
+/* An option of the kernel, and a file that exists only if the kernel has it. */
 static const struct option {
 	const char *name; /* CONFIG_... */
 	enum option_root root;
@@ -322,7 +323,8 @@ static const struct option {
 
 #define CONFIG_MAX_LINE 1024
 
-/* Opens the kernel's own list of its options. gzopen(3) reads plain files too. */
+/* Opens the list of the options of the running kernel, or returns NULL. gzopen(3) reads plain files
+ * too. */
 static gzFile open_kernel_config(const struct doctor_machine *m)
 {
 	char path[512], release[128];
@@ -336,7 +338,7 @@ static gzFile open_kernel_config(const struct doctor_machine *m)
 	return gzopen(path, "rb");
 }
 
-/* Marks the options of the config in has. */
+/* Sets has[i] for each option that the config has. */
 static void checks_kernel_read_config(gzFile config, bool has[static ARRAY_SIZE(options)])
 {
 	char line[CONFIG_MAX_LINE];

@@ -19,7 +19,7 @@
 
 /* ---- the service ---- */
 
-/* Notes which producer offers the events of the kernel. */
+/* Sets has_ftrace and probes by the producer that offers linux.ftrace. */
 static void find_ftrace_producer(struct doctor_machine *m, const Pb__TracingServiceState *s)
 {
 	for (size_t i = 0; i < s->n_data_sources; i++) {

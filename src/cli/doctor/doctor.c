@@ -120,7 +120,7 @@ bool doctor_uses_service(const struct doctor_machine *m)
 	return m->service == DOCTOR_SERVICE_USABLE;
 }
 
-/* Sets e to the sentence of a finding. */
+/* Sets e to the finding and its remedy. Returns error. */
 static int set_error_from_finding(const struct doctor_finding *f, int error, struct err_text *e)
 {
 	return err_set(e, error, "%s%s%s", f->text.text, f->remedy.text[0] ? "; run: " : "",
@@ -266,7 +266,7 @@ static int validate_check_names(const struct verb_options *o)
 	return EXIT_GOOD;
 }
 
-/* Runs the chosen checks. Returns the worst verdict. */
+/* Runs the chosen checks and appends their findings. Returns the worst verdict. */
 static enum doctor_verdict run_checks(const struct verb_options *o, struct strbuf *out)
 {
 	enum doctor_verdict worst = DOCTOR_OK;
@@ -278,7 +278,8 @@ static enum doctor_verdict run_checks(const struct verb_options *o, struct strbu
 		const struct doctor_check *c = &doctor_checks[i];
 		struct doctor_finding f = {0};
 
-		/* Other checks depend on what the service answered. */
+		/* Runs check_service() in any case, because other checks depend on what the service
+		 * answered. */
 		if (!is_chosen_check(c->name, o) && c->run != check_service)
 			continue;
 		c->run(&m, &f);

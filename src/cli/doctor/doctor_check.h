@@ -51,9 +51,10 @@ struct doctor_machine {
 	const char *const *journals; /* directories of the systemd journal; ends with NULL */
 	const char *socket; /* socket of consumers; NULL: the default */
 	uid_t uid;
-	enum doctor_service service; /* set by check_service() */
+	/* how the service answered; set by check_service(), or by the caller */
+	enum doctor_service service;
 	bool has_ftrace; /* a producer of the service offers linux.ftrace */
-	pid_t probes; /* its pid, if it is on this machine; 0: unknown */
+	pid_t probes; /* pid of that producer, if it is on this machine; 0: unknown */
 	const char *refused; /* lines about what a recording lacks, which check_options() explains;
 			      * NULL: check_options() checks all options */
 };
@@ -76,7 +77,7 @@ uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, con
 uint64_t doctor_probes_capabilities(void);
 /* Returns the first mount point on which a tracefs is mounted; NULL: none. */
 const char *doctor_tracefs_root(const struct doctor_machine *m);
-/* Returns true if recordings do not depend on the rights of this process. */
+/* Returns true if a service records: the rights of this process are then not needed. */
 bool doctor_uses_service(const struct doctor_machine *m);
 /* Returns true if this process may create tracefs instances, or if no tracefs is mounted or it is
  * mounted read-only: rights are not the obstacle then. */

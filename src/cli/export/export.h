@@ -39,7 +39,7 @@ DEFINE_DESTRUCTOR(sqlite3_stmt *, sqlite3_finalize)
 
 /* Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
  * returns non-zero, and returns that value. sql is a view's statement, NULL for a table. Returns 0,
- * or -ENOMEM; sets e on an error, unless fn did. */
+ * or -ENOMEM; e is "out of memory" unless fn sets it. */
 int export_for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
 			  struct err_text *e);
@@ -61,8 +61,8 @@ struct parquet_choice {
 /* Like export_parquet(); choice NULL: all tables. */
 int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
 			  const struct export_dir *to, struct err_text *e);
-/* Set the trace's uuid, and its losses as a JSON object, which the caller frees; NULL: it has none.
- * Return 0 or -ENOMEM. */
+/* Set *ret to the trace's uuid, NULL if it has none; or to its losses as a JSON object. The caller
+ * frees it. Return 0, or -ENOMEM if a query fails. */
 int export_read_uuid(const struct trace_tables *t, char **ret);
 int export_read_losses(const struct trace_tables *t, char **ret);
 

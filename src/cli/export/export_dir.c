@@ -12,7 +12,7 @@
 #include "cli/trace/out_path.h"
 #include "cli/trace/tar.h"
 
-/* Returns 0 or -errno of the file. */
+/* Copies the file into the archive. Returns 0 or -errno of writing or reading the file. */
 static int copy_to_tar(FILE *tar, const char *name, FILE *file)
 {
 	char bytes[64 << 10];

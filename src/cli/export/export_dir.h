@@ -14,10 +14,12 @@ struct export_dir {
 	const char *path; /* for messages */
 };
 
-/* Opens a file of this name. Returns NULL and sets e on failure. */
+/* Opens a file of this name, in the directory or a temporary one for the archive. Returns NULL and
+ * sets e on failure. */
 FILE *export_dir_open(const struct export_dir *f, const char *name, struct err_text *e);
-/* Closes what export_dir_open() has returned. Returns 0, or -errno and sets e if any write to
- * the file failed. Errors of the stream "tar" are the caller's to check. */
+/* Closes what export_dir_open() has returned, and copies it into an archive. Returns 0, or -errno
+ * and sets e if any write to the file failed. Errors of the stream "tar" are the caller's to
+ * check. */
 int export_dir_close(const struct export_dir *f, const char *name, FILE *file, struct err_text *e);
-/* Writes the end of the archive. */
+/* Writes the end of an archive; no-op for a directory. */
 void export_dir_finish(const struct export_dir *f);

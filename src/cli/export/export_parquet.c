@@ -75,7 +75,7 @@ static bool find_realtime(struct parquet_export *x, int64_t ts, int64_t *ret)
 	return !__builtin_add_overflow(ts, o[at].offset, ret);
 }
 
-/* Ends a row: ts is NULL for a table without times. */
+/* Adds the columns real_ns and trace_uuid, and ends the row. ts: NULL for a table without times. */
 static void end_parquet_row(struct parquet_export *x, struct parquet_file *f, const int64_t *ts)
 {
 	int64_t real;
@@ -113,15 +113,15 @@ static int find_column_kind(struct parquet_export *x, const char *table, const c
 
 struct parquet_table {
 	struct parquet_column_def columns[PARQUET_COLUMNS_MAX];
-	int n; /* of the table; after them come those that it does not have */
+	int n; /* columns of the table; after them come real_ns and trace_uuid */
 	int n_all;
 	int ts; /* index of the column "ts"; -1: none */
 	const struct table *stored; /* of the store, with the rows; NULL: they come by SQL */
 	unsigned stored_columns[PARQUET_COLUMNS_MAX]; /* its columns */
 };
 
-/* Sets the columns of a statement "select * from table". Returns 0 or -EIO. The names are borrowed
- * from the statement. */
+/* Sets the columns of a statement "select * from table", and appends real_ns and trace_uuid.
+ * Returns 0, or -EIO and sets the error's text. The names are borrowed from the statement. */
 static int list_columns(struct parquet_export *x, sqlite3_stmt *st, const char *table,
 			struct parquet_table *ret)
 {
@@ -191,7 +191,8 @@ static unsigned find_stored_column(const struct table_def *def, const char *name
 	return i;
 }
 
-/* Finds the name in a table of a view's column, "SELECT name AS column". Returns its length. */
+/* Finds the original name of a view's column: NAME in "SELECT NAME AS column", else column itself.
+ * Returns its length. */
 static size_t find_original_name(const char *sql, const char *column, const char **ret)
 {
 	char as[80];
@@ -206,8 +207,9 @@ static size_t find_original_name(const char *sql, const char *column, const char
 	return (size_t)(at - *ret);
 }
 
-/* Finds the store's table with the rows of a table, or of a view that chooses and renames columns
- * of one: its statement ends with the table's name. */
+/* Sets of->stored to the store's table with the rows of a table, or of a view that chooses and
+ * renames columns of one: its statement ends with the table's name. Leaves it NULL if there is
+ * none. */
 static void find_stored_table(const struct store *s, const char *table, const char *sql,
 			      struct parquet_table *of)
 {
@@ -316,7 +318,7 @@ static void add_stored_cells(const struct stored_rows *r, unsigned column, uint3
 		}
 }
 
-/* Replaces times by real times. */
+/* Replaces times of the trace's clock by real times, or by null where these are unknown. */
 static void convert_times(struct parquet_export *x, uint32_t n, struct parquet_cells *times)
 {
 	const uint64_t *from = times->values;
@@ -368,7 +370,8 @@ static void put_stored_rows(struct parquet_export *x, struct parquet_file *f,
 	}
 }
 
-/* The same for the table of args. Returns 0, or -ENOMEM and sets the error's text. */
+/* Writes the rows of the table of args without SQL. Returns 0, or -ENOMEM and sets the error's
+ * text. */
 static int put_args(struct parquet_export *x, struct parquet_file *f)
 {
 	struct arg_rows rows = {.store = &x->t->store};
@@ -473,7 +476,7 @@ static bool is_table_listed(const struct parquet_export *x, const char *name)
 	return !x->choice;
 }
 
-/* Returns 1, 0, or -EIO and sets the error's text. */
+/* Returns 1 if the table has rows, 0 if not, or -EIO and sets the error's text. */
 static int has_rows(const struct parquet_export *x, const char *name)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
@@ -515,8 +518,8 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	return r < 0 ? r : closed;
 }
 
-/* Sets the only text that a statement yields, which the caller frees; NULL: there is none. Returns
- * 0 or -ENOMEM. */
+/* Sets *ret to the first value of a statement as text, which the caller frees; NULL: there is none.
+ * Returns 0, or -ENOMEM if the statement fails. */
 static int select_text(sqlite3 *db, const char *sql, char **ret)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;

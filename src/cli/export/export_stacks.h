@@ -20,7 +20,8 @@ struct export_stacks {
 	uint32_t n_threads;
 };
 
-/* Returns an SQLite result code. Deinit in either case. */
+/* Reads the stacks, and adds up those that are equal. Returns an SQLite result code. Call
+ * export_stacks_deinit() in either case. */
 int export_stacks_init(struct export_stacks *x, sqlite3 *db, const struct store *s,
 		       enum stack_kind kind);
 void export_stacks_deinit(struct export_stacks *x);

@@ -11,10 +11,8 @@
 #include "cli/sql_output.h"
 #include "cli/trace/out_path.h"
 
-/* Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
- * returns non-zero, and returns that value. sql is a view's statement, NULL for a table. Returns 0,
- * or -ENOMEM. The temporary views are those of the trace, except sonda_tables, which lists the
- * tables. */
+/* Does the work of export_for_each_table(), without e. The temporary views are those of the trace,
+ * except sonda_tables, which lists the tables. */
 static int for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
 {
@@ -139,7 +137,7 @@ static int run_statement_with_names(struct copy *c, const char *format, const ch
 	return r;
 }
 
-/* Returns 1, 0 if there is no such column, or -EIO and sets the error's text. */
+/* Returns 1 if the table has the column, 0 if not, or -EIO and sets the error's text. */
 static int has_column(struct copy *c, const char *table, const char *column)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;

@@ -144,8 +144,8 @@ static int agent_start_recording(struct host_agent *a, const struct host_request
 	return error;
 }
 
-/* Ends the recording and its command, and waits for that. What else the command has started in its
- * process group ends with it. */
+/* Ends the recording and its command, and waits for that. Then kills what is left of their process
+ * group. */
 static void agent_kill_recording(struct host_agent *a)
 {
 	siginfo_t info;
@@ -174,7 +174,8 @@ static void agent_put_pong(struct host_agent *a, uint64_t number)
 	host_frame_put_u64(&a->stream.to_send, HOST_PONG, values, ARRAY_SIZE(values));
 }
 
-/* Reports that the recording could not be started, which is the end. */
+/* Sends the error and HOST_EXIT, because the recording could not be started, and ends its child.
+ * Returns 0: the agent exits when this is sent. */
 static int agent_refuse(struct host_agent *a, int error)
 {
 	struct strbuf *b = &a->stream.to_send, text = {0};
@@ -222,8 +223,8 @@ static int agent_handle_frame(struct host_agent *a, const struct host_frame *f)
 	}
 }
 
-/* Reads once from pipe i of the recording and appends the data as a frame. Returns false if the
- * pipe is empty. */
+/* Reads once from pipe i of the recording and appends the data as a frame. Closes the pipe at its
+ * end. Returns false if nothing was read. */
 static bool agent_forward(struct host_agent *a, int i)
 {
 	struct strbuf *b = &a->stream.to_send;
@@ -237,8 +238,8 @@ static bool agent_forward(struct host_agent *a, int i)
 	return n > 0;
 }
 
-/* The recording has ended: passes on the rest of its output, and the exit code. Processes that its
- * command has left behind may still have the pipes, and are not waited for. */
+/* After the end of the recording, appends the rest of its output, and its exit code. Processes that
+ * its command has left behind may still have the pipes, and are not waited for. */
 static void agent_put_end(struct host_agent *a)
 {
 	struct strbuf *b = &a->stream.to_send;
@@ -261,7 +262,8 @@ static void agent_put_end(struct host_agent *a)
 	a->has_ended = true;
 }
 
-/* Receives, and handles what is complete. Returns -ENOTCONN at the end of the connection. */
+/* Receives, and handles the complete frames. Returns 0, -ENOTCONN at the end of the connection, or
+ * another -errno. */
 static int agent_receive(struct host_agent *a)
 {
 	struct host_frame f;

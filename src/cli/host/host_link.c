@@ -124,7 +124,8 @@ static void link_become_ssh(const char *host, int sock, pid_t parent)
 	_exit(EXIT_NO_PROGRAM);
 }
 
-/* Waits for the end of ssh, which has no connection to us any more. Returns its status. */
+/* Waits for the end of ssh, whose connection to us is closed, and kills it if it takes too long.
+ * Returns its status. */
 static int link_reap_ssh(struct host_link *l)
 {
 	const struct timespec moment = {0, 10 * NS_PER_MS};
@@ -161,7 +162,7 @@ static void link_fail(struct host_link *l, const char *why)
 	l->setup->ops->on_failed(l->setup->ctx, text.text);
 }
 
-/* Fails, because the connection ended before the recording did. */
+/* Reports the failure of a connection that ended before the recording did. */
 static void link_fail_at_end(struct host_link *l)
 {
 	bool was_ready = l->state == READY, was_copying = l->state == COPYING;
@@ -241,8 +242,8 @@ static void link_ping(struct host_link *l)
 
 /* ---- lines of the remote shell ---- */
 
-/* Offers the other machine this program, if one for it is here. version: that of the sonda there;
- * "": there is none, or an old one. */
+/* Offers to copy a program to the other machine, or fails if there is none for it here. version:
+ * that of the sonda there; "": there is none, or an old one. */
 static void link_offer_program(struct host_link *l, const char *system, const char *machine,
 			       const char *version)
 {
@@ -268,7 +269,8 @@ static void link_offer_program(struct host_link *l, const char *system, const ch
 }
 
 /* Handles the line "SYSTEM MACHINE PROTOCOL VERSION", with which the other machine begins. The last
- * two are missing if there is no sonda. Starts the agent if it has our version. */
+ * two are missing if there is no sonda. Starts the agent if both are ours, or else offers a
+ * copy. */
 static void link_handle_host(struct host_link *l, char *line)
 {
 	char *system = strsep(&line, " "), *machine = line ? strsep(&line, " ") : NULL;
@@ -356,7 +358,7 @@ static void link_handle_exit(struct host_link *l, const uint32_t v[static 2])
 	l->setup->ops->on_exit(l->setup->ctx, (int)(v[0] & 0xff), v[1]);
 }
 
-/* Returns false for a frame that does not fit. */
+/* Returns false for a frame that is invalid or not expected in this state. */
 static bool link_handle_frame(struct host_link *l, const struct host_frame *f)
 {
 	const struct host_link_ops *ops = l->setup->ops;

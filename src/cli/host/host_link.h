@@ -18,7 +18,7 @@ struct event_base;
  *	                        |               |                      |
  *	                        +---------------+----------------------+--> on_failed
  *
- * After on_exit or on_failed, nothing is called. The calls must not free the link.
+ * After on_exit or on_failed, no callback is called. The callbacks must not free the link.
  */
 struct host_link;
 
@@ -57,14 +57,15 @@ int host_link_start(const struct host_link_setup *setup, struct err_text *e,
 /* Ends the connection, and with it everything that runs on the other machine. No-op for NULL. */
 void host_link_free(struct host_link *l);
 
-/* Starts the recording. Returns 0, -E2BIG or -ENOMEM. */
+/* Starts the recording. Returns 0, or -E2BIG if the request is too large for a frame; other errors
+ * call on_failed. */
 int host_link_request(struct host_link *l, const struct host_request *r);
-/* Sends a signal to the recording. */
+/* Sends a signal to the recording; no-op before on_ready and after the end. */
 void host_link_signal(struct host_link *l, int number);
-/* Call it every second: sends a ping now and then, and detects that the other side is silent. */
+/* Call it every second: sends a ping every few seconds, and fails if the other side is silent. */
 void host_link_tick(struct host_link *l);
 
-/* The best measurement until now; after on_ready there is one. */
+/* Returns the best measurement so far, which is kept up to date; after on_ready there is one. */
 const struct host_clocks *host_link_clocks(const struct host_link *l);
-/* The user that the agent runs as. */
+/* Returns the id of the user that the agent runs as. */
 uint32_t host_link_uid(const struct host_link *l);

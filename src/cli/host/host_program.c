@@ -21,7 +21,7 @@
 
 #define HEADERS_MAX 64 /* program headers that are looked at */
 
-/* Names of uname(2) and numbers of ELF. */
+/* Machines, by their names in uname(2) and their identification in ELF files. */
 static const struct {
 	const char *name;
 	unsigned char class;

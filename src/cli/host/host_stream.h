@@ -50,7 +50,8 @@ struct host_frame {
 ssize_t host_frame_decode(const uint8_t *bytes, size_t len, struct host_frame *ret);
 void host_frame_put(struct strbuf *to, enum host_frame_type type, const void *data, size_t len);
 
-/* The numbers in a frame. Reading returns false if the data has another length. */
+/* Frames whose data is n numbers: at most 2 of 32 bits or 3 of 64 bits can be put. The functions
+ * that read return false if the data has another length. */
 void host_frame_put_u32(struct strbuf *to, enum host_frame_type type, const uint32_t *v, size_t n);
 void host_frame_put_u64(struct strbuf *to, enum host_frame_type type, const uint64_t *v, size_t n);
 bool host_frame_u32(const struct host_frame *f, uint32_t *ret_v, size_t n);
@@ -68,9 +69,10 @@ struct host_request {
 	size_t config_len;
 };
 
-/* Appends the frame. Returns 0, or -E2BIG if it would be larger than HOST_FRAME_MAX. */
+/* Appends the frame, or sets to->failed. Returns 0, or -E2BIG if it has too many arguments or would
+ * be larger than HOST_FRAME_MAX. */
 int host_request_put(struct strbuf *to, const struct host_request *r);
-/* The strings are views. The caller frees ret->argv, with free(3). Returns 0, -EBADMSG or
+/* The strings are views into data. The caller frees ret->argv, with free(3). Returns 0, -EBADMSG or
  * -ENOMEM. */
 int host_request_decode(const uint8_t *data, size_t len, struct host_request *ret);
 
@@ -87,7 +89,7 @@ struct host_stream {
 void host_stream_deinit(struct host_stream *s);
 /* Reads once. Returns 1, 0 at the end of the stream, or -errno; 1 also if nothing was there. */
 int host_stream_receive(struct host_stream *s);
-/* Writes what the connection accepts. Returns 0 or -errno. */
+/* Writes what the connection accepts. Returns 0; -ENOMEM if to_send has failed; or -errno. */
 int host_stream_send(struct host_stream *s);
 /* Returns how many bytes wait to be sent. */
 static inline size_t host_stream_waiting(const struct host_stream *s)
@@ -97,5 +99,6 @@ static inline size_t host_stream_waiting(const struct host_stream *s)
 /* Returns 1 with the next frame, which is valid until the next call that receives; 0 if it is
  * incomplete; or -EBADMSG. */
 int host_stream_next_frame(struct host_stream *s, struct host_frame *ret);
-/* The same for a line, without its end. Returns NULL if it is incomplete. */
+/* Returns the next line, without its end, as long as host_stream_next_frame() would; NULL if it is
+ * incomplete. */
 const char *host_stream_next_line(struct host_stream *s);

@@ -68,20 +68,20 @@ struct hosts_run {
 	struct event_base *loop;
 	struct termination_signals *signals;
 	struct event *tick;
-	struct output_name output; /* of the whole */
+	struct output_name output; /* the only or the merged trace */
 	struct strbuf config;
 	struct host_run *hosts; /* owned array */
 	size_t n;
 	unsigned interrupts;
-	bool has_begun; /* all have got their request */
+	bool has_begun; /* each machine was sent its request */
 	bool aborted;
 	uint64_t started_ns;
 };
 
 /* ---- the names of machines ---- */
 
-/* Returns the machine of "user@machine", "ssh://user@machine:22" or "[::1]", with '_' for what
- * cannot be in the name of a file. Returns NULL if memory runs out. */
+/* Returns the machine of "user@machine", "ssh://user@machine:22" or "[::1]", with '_' in place of
+ * '/'. The caller frees it. Returns NULL if memory runs out. */
 static char *host_label(const char *host)
 {
 	const char *name = str_starts(host, "ssh://") ? host + strlen("ssh://") : host, *end;
@@ -225,7 +225,7 @@ static void host_on_exit(void *ctx, int code, bool discard)
 	host_end(h);
 }
 
-/* The trace cannot be written here: ends the recording there. */
+/* Ends the recording of a machine whose trace cannot be written here. */
 static void host_stop_writing(struct host_run *h, const char *why)
 {
 	host_link_free(TAKE_PTR(h->link));
@@ -252,7 +252,8 @@ static void host_on_trace(void *ctx, const uint8_t *data, size_t len)
 	event_active(h->all->tick, 0, 0);
 }
 
-/* Prints whole lines with the name of the machine before them. */
+/* Prints the complete lines, with the name of the machine before each; all: the last, incomplete
+ * one, too. */
 static void host_put_lines(struct host_run *h, bool is_error, bool all)
 {
 	struct strbuf *b = &h->lines[is_error], out = {0};
@@ -394,8 +395,9 @@ static void hosts_on_tick(evutil_socket_t fd, short what, void *ctx)
 		hosts_show_progress(a);
 }
 
-/* With a command the first signal is for the command, the second ends the recording, and the third
- * discards it; without a command the second discards it. */
+/* Passes the signal to the recordings, or aborts. With a command the first signal is for the
+ * command, the second ends the recording, and the third discards it; without a command the second
+ * discards it. Before the recordings have started, the first one does. */
 static void hosts_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct hosts_run *a = ctx;
@@ -415,7 +417,7 @@ static void hosts_on_signal(void *ctx, int number, bool by_terminal)
 /* ---- the end ---- */
 
 /* Saves the trace of a machine, or removes what must not be kept. Returns true if there is a trace.
- * With several machines the file stays open. */
+ * With several machines the file stays open, for the merge. */
 static bool host_save(struct host_run *h)
 {
 	struct err_text e;
@@ -481,7 +483,8 @@ static bool hosts_choose_clocks(const struct hosts_run *a, struct merge_clocks *
 	return true;
 }
 
-/* Makes one trace of those of the machines, which are files now. Returns true if it did. */
+/* Merges the traces of the machines, which are files now, into one. Prints the result, and returns
+ * true on success. */
 static bool hosts_merge(struct hosts_run *a)
 {
 	bool is_stdout = a->setup->output && !strcmp(a->setup->output, "-"), merged;

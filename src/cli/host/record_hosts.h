@@ -25,7 +25,8 @@ struct record_hosts {
 	struct console *console;
 };
 
-/* Checks the names of the machines. Returns 0, or -EINVAL and sets e. */
+/* Checks the names of the machines. Returns 0, -EINVAL and sets e, or -ENOMEM. */
 int record_hosts_check(const char *const *hosts, size_t n, struct err_text *e);
-/* Records. Returns the exit code: of the first machine whose code is not 0. */
+/* Records, and prints errors. Returns the exit code: that of the first machine whose code is not 0,
+ * or EXIT_FAILED if the recording as a whole failed or was aborted. */
 int record_hosts_run(const struct record_hosts *setup);

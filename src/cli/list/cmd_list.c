@@ -155,7 +155,7 @@ static int list_report_error(const struct err_text *e)
 	return EXIT_FAILED;
 }
 
-/* Lists one kind. */
+/* Lists the things of one kind that match the patterns; all if n is 0. Returns an exit code. */
 static int list_kind(struct list *l, const struct list_kind *kind, char **patterns, size_t n)
 {
 	struct err_text e;
@@ -198,7 +198,7 @@ static int list_matches_of_all_kinds(struct list *l, const char *pattern, bool *
 	return EXIT_GOOD;
 }
 
-/* Reports that nothing has the name, and similar names. */
+/* Reports that nothing matches the word, and what is similar to it. Returns EXIT_FAILED. */
 static int list_report_unknown(struct list *l, const char *word)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];

@@ -59,10 +59,10 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e);
 bool list_matches_pattern(const struct list *l, const char *pattern, const char *name);
 /* Reads the kernel's events, once. Returns 0, or -errno and sets e. */
 int list_load_events(struct list *l, struct err_text *e);
-/* Returns the state of the tracing service (borrowed), asked once; NULL, and sets l->no_service, if
- * no service answers. */
+/* Returns the state of the tracing service, which is requested once and borrowed; NULL, and sets
+ * l->no_service, if no service answers. */
 const Pb__TracingServiceState *list_service_state(struct list *l);
-/* "PROGRAM:", "PROGRAM:PATTERN" or a path: functions of a program instead of those of the
- * kernel. */
+/* Returns true for "PROGRAM:", "PROGRAM:PATTERN" or a path: they mean functions of a program
+ * instead of those of the kernel. */
 bool list_is_program_pattern(const char *pattern);
 int list_program_functions(struct list *l, const char *pattern, struct err_text *e);

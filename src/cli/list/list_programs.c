@@ -14,7 +14,8 @@
 #include "cli/probes/program_place.h"
 #include "symbols/program_reader.h"
 
-/* Puts "PROVIDER:NAME" or the name of a function, where it is, and what belongs to it. */
+/* Adds a function with its offset and demangled name, or a static probe "PROVIDER:NAME" with its
+ * offset, semaphore and arguments. */
 static int put_program_item(void *ctx, const struct program_item *item)
 {
 	bool is_usdt = item->kind == PROGRAM_USDT;

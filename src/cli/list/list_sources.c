@@ -8,7 +8,8 @@
 #include "cli/list/field_comments.h"
 #include "cli/list/list.h"
 
-/* Data sources of sonda-probes and libsonda. Other programs are asked while they run. */
+/* Data sources of sonda-probes and libsonda. The service names those of other programs while they
+ * run. */
 static const struct source {
 	const char *name;
 	const char *config; /* its field in DataSourceConfig; NULL: it has no options */
@@ -140,7 +141,7 @@ static int add_preset_of_source(void *user, const char *name)
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = s->config->data_sources[i]->config;
 		const Pb__EbpfCountersConfig *b = c->ebpf_counters_config;
-		/* The preset of a family has it alone, without what else it can count. */
+		/* A family's own preset counts nothing but this family. */
 		bool has_family = !u->family || (b && b->n_families == 1 && !b->waits_by_cgroup &&
 						 (int32_t)b->families[0] == u->family);
 

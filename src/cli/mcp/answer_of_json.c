@@ -23,8 +23,8 @@ static bool is_list_of_objects(struct json_object *v)
 	       json_object_is_type(json_object_array_get_idx(v, 0), json_type_object);
 }
 
-/* Returns true for an array with objects, each with the keys of the first one and without tables of
- * its own. */
+/* Returns true for an array of objects, each with the keys of the first one and without lists of
+ * objects of its own. */
 static bool is_table(struct json_object *v)
 {
 	size_t n = json_object_is_type(v, json_type_array) ? json_object_array_length(v) : 0;

@@ -97,7 +97,8 @@ static bool is_blank(const char *s, size_t len)
 	return len == 0;
 }
 
-/* Returns the value of the whole text, or NULL. The caller puts it. */
+/* Parses the whole text. *ret_good: it is JSON. Returns the value, which the caller releases with
+ * json_object_put(), or NULL for the JSON value null. */
 static struct json_object *parse_line(const char *line, size_t len, bool *ret_good)
 {
 	struct json_tokener *t = json_tokener_new_ex(JSON_RPC_DEPTH_MAX);

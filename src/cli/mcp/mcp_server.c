@@ -47,7 +47,8 @@ static void close_traces(struct open_traces *t)
 	t->n = 0;
 }
 
-/* Opens the traces that a call names, and replaces the names by the words of the descriptors. */
+/* Opens the traces that a call names, and puts the paths of their descriptors into its command
+ * line. Returns 0, or -errno and sets e; ret has those that were opened in either case. */
 static int open_traces(const struct mcp_server *s, struct mcp_call *c, struct open_traces *ret,
 		       struct err_text *e)
 {
@@ -67,7 +68,7 @@ static int open_traces(const struct mcp_server *s, struct mcp_call *c, struct op
 	return 0;
 }
 
-/* Puts the names of traces in place of their descriptors. */
+/* Replaces the paths of the traces' descriptors in a text with the names of the traces. */
 static void put_names_of_traces(const struct mcp_call *c, struct strbuf *b)
 {
 	struct strbuf named = {0};
@@ -106,7 +107,7 @@ static void put_names_of_traces(const struct mcp_call *c, struct strbuf *b)
 
 /* ---- the header of every answer about a trace ---- */
 
-/* Adds a list of texts or of objects with a text as one line. */
+/* Adds a list as one line: of texts (part NULL), or of objects whose key `part` has the text. */
 static void add_list(struct answer *a, struct json_object *info, const char *key, const char *part,
 		     const char *title)
 {

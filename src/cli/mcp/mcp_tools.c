@@ -206,7 +206,8 @@ static int add_trace(struct mcp_call *c, const char *name, struct err_text *e)
 	return c->traces[c->n_traces++] ? 0 : report_no_memory(e);
 }
 
-/* Sets *ret to a text of JSON. The text has no NUL and no more than MCP_TEXT_MAX bytes. */
+/* Sets *ret to the text of a JSON string, borrowed from v. Returns 0, or -EINVAL and sets e: for
+ * another value, or a text that is empty, longer than MCP_TEXT_MAX or contains a NUL. */
 static int get_text(struct json_object *v, const struct mcp_arg *a, const char **ret,
 		    struct err_text *e)
 {
@@ -318,7 +319,8 @@ static int add_options(struct mcp_call *c, const struct mcp_tool *tool,
 	return r;
 }
 
-/* Adds the text of an argument as a word, if it is given. */
+/* Adds the argument of this name, if it is given: as traces, as words, or as a word that `option`
+ * precedes. */
 static int add_optional_argument(struct mcp_call *c, const struct mcp_tool *tool,
 				 struct json_object *arguments, const char *name,
 				 const char *option, struct err_text *e)
@@ -350,7 +352,8 @@ static int add_text_argument(struct mcp_call *c, const struct mcp_arg *a, struct
 	return c->text ? 0 : report_no_memory(e);
 }
 
-/* Words of a recording: names and patterns, which cannot be options or paths. */
+/* Checks that the words from index `words` on are names and patterns of events and presets, not
+ * options or paths, and that name is a plain file name. */
 static int check_record_words(const struct mcp_call *c, size_t words, const char *name,
 			      struct err_text *e)
 {
@@ -406,7 +409,7 @@ static int make_report_call(struct mcp_call *c, const struct mcp_tool *tool,
 	if (!is_word)
 		r = r ?: add_optional_argument(c, tool, arguments, "who", "--pid=", e);
 	r = r ?: add_command_word(c, "", "--", e);
-	/* Without a name a file follows, which must not be taken for one. */
+	/* Without a report's name here, the file that follows could be taken for one. */
 	r = r
 		    ?: v ? add_optional_argument(c, tool, arguments, "name", "", e)
 			 : add_command_word(c, "", name, e);

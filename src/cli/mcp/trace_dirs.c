@@ -59,8 +59,8 @@ void trace_dirs_deinit(struct trace_dirs *f)
 	f->n = 0;
 }
 
-/* Returns the part of an absolute name below the directory, NULL if it is not below it; or the
- * name. */
+/* Returns the part of an absolute name below the directory, NULL if it is not below it. Returns a
+ * relative name unchanged. */
 static const char *path_below_dir(const char *dir, const char *name)
 {
 	size_t len = strlen(dir);

@@ -31,5 +31,6 @@ void trace_dirs_deinit(struct trace_dirs *f);
  * with the path of one. Returns a descriptor, which the caller closes, or -errno and sets e. */
 int trace_dirs_open(const struct trace_dirs *f, const char *name, struct err_text *e);
 
-/* Adds a line for each trace in the directories and their sub-directories. */
+/* Adds a line for each trace in the directories and their sub-directories, up to a limit, and the
+ * number of traces. */
 void trace_dirs_list(const struct trace_dirs *f, struct answer *ret);

@@ -23,7 +23,7 @@ void verb_output_deinit(struct verb_output *o)
 	strbuf_deinit(&o->errors);
 }
 
-/* The child after fork(2). */
+/* Runs the verb in the child after fork(2). */
 static void exec_verb(const struct verb_child *c, int out, int errors, pid_t parent)
 {
 	const struct rlimit no_core = {0};
@@ -52,7 +52,8 @@ static void exec_verb(const struct verb_child *c, int out, int errors, pid_t par
 	_exit(127);
 }
 
-/* Reads what the pipe has. Returns false at the end of the pipe. */
+/* Reads once. Returns false at the end of the pipe. *ret_full: b has reached max bytes, and further
+ * bytes are dropped. */
 static bool read_available(int fd, size_t max, struct strbuf *b, bool *ret_full)
 {
 	char buf[16384];
@@ -65,8 +66,8 @@ static bool read_available(int fd, size_t max, struct strbuf *b, bool *ret_full)
 	return n > 0;
 }
 
-/* Reads both pipes until they end, the output is too long, or the time is over. Returns -ETIME for
- * the latter. */
+/* Reads both pipes until they end or the output is too long, which sets ret->cut. Returns 0, -ETIME
+ * if the verb takes too long, or -errno. */
 static int read_output(const struct verb_child *c, pid_t pid, int out, int errors,
 		       struct verb_output *ret)
 {

@@ -32,6 +32,7 @@ struct verb_output {
 	bool cut; /* it wrote more than VERB_CHILD_OUT_MAX, and was stopped */
 };
 
-/* Returns 0 if it ended by itself or was cut; or -errno and sets e: -ETIME, if it was stopped. */
+/* Runs the verb and waits for its end. Returns 0 if it ended by itself or was cut; or -errno and
+ * sets e: -ETIME if it took longer than c->seconds and was stopped. */
 int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct err_text *e);
 void verb_output_deinit(struct verb_output *o);

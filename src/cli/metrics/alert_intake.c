@@ -40,18 +40,18 @@ struct known_alert {
 	char fingerprint[33], starts_at[40];
 };
 
-/* A connection to the recorder, which has got its line. */
+/* A connection to the recorder, which was sent a line and has not answered yet. */
 struct recorder_call {
 	LIST_ENTRY(recorder_call) entry;
 	struct alert_intake *owner; /* borrowed */
 	int fd; /* owned */
 	struct event *event; /* owned */
-	struct known_alert alert; /* "": the question about the ring */
+	struct known_alert alert; /* empty: the line is the question about the ring */
 	uint32_t delay_s; /* of that question */
 	uint32_t slot; /* in passed_ns */
 };
 
-/* A connection to the tracing service, which activates a trigger. */
+/* A connection to the tracing service that activates a trigger for an alert. */
 struct service_call {
 	LIST_ENTRY(service_call) entry;
 	struct alert_intake *owner; /* borrowed */
@@ -102,7 +102,7 @@ static void known_alert_add(struct alert_intake *a, const struct alert *alert)
 	*k = known_alert_of(alert);
 }
 
-/* Forgets an alert that was passed on in vain: it does not count for the limit, and its repetition
+/* Forgets an alert that was passed on in vain: it frees its slot of the limit, and its repetition
  * is passed on. */
 static void known_alert_forget(struct alert_intake *a, const struct known_alert *alert,
 			       uint32_t slot)
@@ -176,8 +176,8 @@ static void on_recorder_answer(evutil_socket_t fd, short what, void *ctx)
 	recorder_call_end(c, text);
 }
 
-/* Sends a line, and awaits the answer. alert: may be NULL. Returns 0 and the call, which is
- * borrowed; or -errno. */
+/* Sends a line to the recorder, and awaits the answer. alert: may be NULL. Returns 0 and the call,
+ * which is borrowed; or -errno. */
 static int recorder_call_new(struct alert_intake *a, const struct strbuf *line,
 			     const struct alert *alert, struct recorder_call **ret)
 {
@@ -227,7 +227,7 @@ void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s)
 
 /* ---- triggers of sessions ---- */
 
-/* Returns the trigger of an alert, or NULL. */
+/* Returns the name of the trigger for an alert, borrowed from the setup, or NULL. */
 static char *find_trigger(const struct alert_intake *a, const struct alert *alert)
 {
 	for (size_t i = 0; i < a->setup.n_triggers; i++) {
@@ -264,7 +264,7 @@ static void service_call_on_end(void *ctx, int error)
 	service_call_free(c);
 }
 
-/* Writes what the trace says about the alert besides the trigger's name: its name, start and
+/* Appends what the trace shows as the producer of the trigger: the alert's name, start and
  * labels. */
 static void describe_alert(const struct alert *alert, struct strbuf *b)
 {
@@ -404,7 +404,7 @@ static void alert_intake_on_alert(void *ctx, const struct alert *alert)
 
 /* ---- a request ---- */
 
-/* Takes the same time wherever the texts differ. */
+/* Compares in constant time, so that the time does not show where the texts differ. */
 static bool has_valid_token(const struct alert_intake *a, const char *header)
 {
 	static const char scheme[] = "Bearer ";

@@ -47,7 +47,7 @@ struct alert_intake_setup {
 	size_t n_matches;
 	uint32_t limit; /* alerts in an hour */
 	void (*on_alert)(void *ctx, enum alert_result result);
-	/* What the recorder answers: "saved", "failed" or "skipped". */
+	/* result: the answer of the recorder, "saved", "failed" or "skipped". */
 	void (*on_snapshot)(void *ctx, const char *result);
 	void *ctx;
 };
@@ -62,8 +62,8 @@ void alert_intake_free(struct alert_intake *a);
 unsigned alert_intake_handle_request(struct alert_intake *a, const struct http_request *r,
 				     const char *body);
 
-/* Logs whether the ring of the recorder holds alerts that come delay_s after their start, once the
- * recorder has answered. */
+/* Asks the recorder whether its ring still holds the start of an alert that arrives delay_s later.
+ * Logs the answer when it comes. */
 void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s);
 
 /* Reads a token: the first line of a file, at most 256 characters. The caller frees *ret. Returns

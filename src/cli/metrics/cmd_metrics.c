@@ -36,12 +36,12 @@
 #include "cli/trace/ship_status.h"
 
 #define AFTER_POLLS_MS 100u /* delay of a tick after the polls of the data sources */
-#define LATE_PERIODS 3 /* values that are older are requested with a flush */
+#define LATE_PERIODS 3 /* after this many periods without values a flush requests them */
 #define SETTLE_NS (3 * NS_PER_S)
 #define CHOOSE_NS (60 * NS_PER_S)
 #define FIRST_PAUSE_MS 1000u /* before the next session; doubled by each failure */
 #define LAST_PAUSE_MS 30000u
-#define BODY_AGE_NS NS_PER_S /* an exposition is used for so long */
+#define BODY_AGE_NS NS_PER_S /* an exposition is reused for this time */
 
 struct cached_body {
 	struct http_body *body; /* a reference; NULL: none */
@@ -66,7 +66,7 @@ struct exporter {
 	struct alert_intake *alerts; /* NULL: without --alerts */
 	char *token;
 	struct cached_body bodies[METRICS_FORMATS];
-	struct strbuf failures; /* that were logged */
+	struct strbuf failures; /* failures that were already logged */
 	struct service_losses lost;
 	struct notify notify;
 	uint64_t caught_up_ns; /* CLOCK_MONOTONIC: when the last values were received */
@@ -92,7 +92,8 @@ static void set_uploads(struct exporter *x, const char *result, uint64_t total)
 		s->total = total;
 }
 
-/* Its two processes may have a directory each. Without one there are no such series. */
+/* Sets the series of sonda ship by the status files of its two processes, which may have a
+ * directory each. Without any file there are no such series. */
 static void read_status_of_ship(struct exporter *x)
 {
 	static const char *const names[] = {SHIP_STATUS_COLLECTOR, SHIP_STATUS_UPLOADER};

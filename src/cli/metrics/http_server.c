@@ -136,8 +136,8 @@ static bool is_user_allowed(struct http_server *s, int fd)
 	return false;
 }
 
-/* Names of this machine for itself, with any port. A unix socket has no name that a page could
- * use. */
+/* Returns true if the header Host has a name of this machine for itself, with any port. Also for a
+ * unix socket, which has no name that a page could use, and for HTTP/1.0 without Host. */
 static bool is_host_ours(const struct http_connection *c)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -201,7 +201,8 @@ static const char *http_status_text(unsigned status)
 	return "Internal Server Error";
 }
 
-/* Writes what the socket takes. Returns false if the connection was closed. */
+/* Writes what the socket accepts. Returns false if the connection was closed, after all was written
+ * or an error. */
 static bool http_connection_write(struct http_connection *c)
 {
 	while (true) {
@@ -351,7 +352,8 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	http_connection_close(ctx);
 }
 
-/* Serves an accepted connection, and becomes the owner of fd. */
+/* Serves an accepted connection. Becomes the owner of fd, and closes it if its user is not
+ * allowed. */
 static void http_server_serve_fd(struct http_server *s, int fd)
 {
 	struct http_connection *c = is_user_allowed(s, fd) ? calloc(1, sizeof(*c)) : NULL;

@@ -28,7 +28,8 @@ struct event_base;
 
 /* A body that several answers share. */
 struct http_body;
-/* Takes over bytes from malloc(); returns NULL, and frees them, if memory runs out. */
+/* Becomes the owner of bytes from malloc(), and returns a reference; NULL, and frees them, if
+ * memory runs out. bytes NULL: returns NULL. */
 struct http_body *http_body_new(char *bytes, size_t len);
 struct http_body *http_body_ref(struct http_body *b);
 /* No-op for NULL. */
@@ -39,7 +40,7 @@ struct http_answer {
 	const char *type; /* Content-Type; NULL: text/plain */
 	const char *allow; /* methods, for status 405; NULL: none */
 	struct http_body
-		*body; /* a reference that the server takes over; NULL: the text of the status */
+		*body; /* a reference, which becomes the server's; NULL: the text of the status */
 };
 
 struct http_server_config {
@@ -57,6 +58,6 @@ struct http_server;
 /* Returns 0 or -ENOMEM. */
 int http_server_new(const struct http_server_config *config, struct http_server **ret);
 void http_server_free(struct http_server *s);
-/* Serves connections of a listening socket, whose descriptor it owns from now on, also after an
- * error. Returns 0 or -errno; -E2BIG: too many sockets. */
+/* Serves connections of a listening socket. Becomes the owner of fd, also on failure. Returns 0;
+ * -E2BIG if there are too many sockets; or -ENOMEM. */
 int http_server_listen(struct http_server *s, int fd);

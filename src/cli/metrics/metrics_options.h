@@ -45,8 +45,10 @@ struct metrics_options {
 
 extern const char metrics_usage[];
 
-/* Parses the command line. Returns 0, or -errno and sets e. */
+/* Parses the command line. Returns 0, also for --help, which only sets ret->help; or -errno and
+ * sets e. */
 int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, struct err_text *e);
 
-/* Returns 0 (the caller frees with pb__trace_config__free_unpacked), or -errno. */
+/* Makes the config of the session. Returns 0 (the caller frees *ret with
+ * pb__trace_config__free_unpacked), or -errno. */
 int metrics_config_build(const struct metrics_options *o, Pb__TraceConfig **ret);

@@ -73,7 +73,7 @@ static uid_t login_user(void)
 }
 
 /* Writes the users whose browser may connect: the user of this process and root; if this process
- * runs as root, also the users who called sudo and who logged in. Returns how many there are. */
+ * runs as root, also the users who called sudo and who logged in. Returns the number of users. */
 static size_t browser_users(uid_t ret[static BROWSER_USERS_MAX])
 {
 	size_t n = 0;

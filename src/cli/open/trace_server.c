@@ -42,7 +42,7 @@ struct trace_server {
 
 /* ---- the client ---- */
 
-/* Finds the user at the other end. Returns 0, or an error as tcp_peer_find_user(). */
+/* Finds the user of the client. Returns 0, -errno, or the error of tcp_peer_find_user(). */
 static int find_request_user(struct evhttp_request *req, uid_t *ret_uid)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(req);
@@ -144,7 +144,7 @@ static void on_file_sent(struct evhttp_request *req, void *ctx)
 }
 
 /* Adds the file to the reply. The kernel sends it by sendfile(2), so the file is not read into
- * memory. */
+ * memory. Returns 0 or -errno. */
 static int trace_server_add_file(const struct trace_server *s, struct evhttp_request *req,
 				 off_t size)
 {
