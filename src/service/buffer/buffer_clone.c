@@ -50,7 +50,8 @@ static struct tb_seq *copy_sequence(const struct tb_seq *from)
 	return s;
 }
 
-/* Fills `to`, which has no sequences. Returns 0, or -ENOMEM with only some of them in `to`. */
+/* Copies the sequences of `from` to `to`, which has none. Returns 0, or -ENOMEM with only some of
+ * them in `to`. */
 static int copy_sequences(const struct tb_seqs *from, struct tb_seqs *to)
 {
 	const struct tb_seq *s;

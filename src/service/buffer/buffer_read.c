@@ -85,7 +85,7 @@ static void mark_head_as_read(struct trace_buffer *b, struct tb_seq *s, struct t
 		tb_seq_finish_head(b, s);
 }
 
-/* Drops the rest of the first n records. */
+/* Drops the rest of the first n records, and adds the loss to those of the sequence. */
 static enum step drop_first_records(struct trace_buffer *b, struct tb_seq *s, uint32_t n,
 				    uint32_t loss)
 {
@@ -161,7 +161,8 @@ static bool buffer_read_join(struct trace_buffer *b, const struct tb_seq *s, uin
 	return ret->size <= TRACE_PACKET_MAX;
 }
 
-/* Returns the packet that ends in ref `last`, and marks its fragments as read. */
+/* Returns the packet that ends in ref `last`, and marks its fragments as read. If they cannot be
+ * joined, drops the records before `last` instead. */
 static enum step return_joined_packet(struct trace_buffer *b, struct tb_seq *s, uint32_t last,
 				      struct trace_packet *ret)
 {

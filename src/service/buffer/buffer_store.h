@@ -126,11 +126,12 @@ static inline size_t tb_room_left(const struct trace_buffer *b)
 void tb_seqs_init(struct tb_seqs *t);
 /* Frees all sequences, including those of an incomplete clone. */
 void tb_seqs_deinit(struct tb_seqs *t);
-/* Frees the sequences that have been empty for the longest time. */
+/* If too many sequences are empty, frees those that have been empty for the longest time. */
 void tb_seqs_evict_empty(struct tb_seqs *t);
 
 struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
-/* Returns the writer's sequence; creates it if there is none. NULL: no memory. */
+/* Returns the writer's sequence, or creates it; NULL: no memory. If another writer had the same ids
+ * before, its sequence is ended and loses its key. */
 struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writer *writer);
 
 static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struct tb_record *rec)

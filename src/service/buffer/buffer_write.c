@@ -79,7 +79,7 @@ static void wrap_copied_bytes(struct chunk_copy *c)
 	memmove(chunk_copy_address_of(c, 0), before, stored);
 }
 
-/* Makes room for a record with the first n bytes. */
+/* Makes room for a record with the first n bytes. Returns TB_COPY_OK, or why there can be none. */
 static enum tb_copy_result chunk_copy_reserve(struct chunk_copy *c, size_t n)
 {
 	struct tb_ring *r = &c->b->ring;
@@ -423,7 +423,8 @@ static void charge_ring_for_sequence(struct trace_buffer *b, struct tb_seq *s)
 	b->stats.padding_bytes_cleared += room;
 }
 
-/* Makes the copy at wr a record of the sequence. */
+/* Makes the copy at wr a record of the sequence. Discards it if it is now before the last record
+ * that was read or dropped, or if memory runs out. */
 static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 		       const struct known *k, const struct tb_record *header)
 {
