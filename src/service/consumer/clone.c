@@ -177,7 +177,8 @@ static enum group clone_group_of(const struct session *s, size_t buffer)
 
 /* ---- buffers ---- */
 
-/* Replaces buffer i of the session by an empty one. Returns 0 and the old one, or -errno. */
+/* Replaces buffer i of the session by an empty one. Returns 0 and the old buffer, which the caller
+ * then owns, or -errno. */
 static int swap_in_empty_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 {
 	struct trace_buffer *fresh;
@@ -189,7 +190,7 @@ static int swap_in_empty_buffer(struct session *s, size_t i, struct trace_buffer
 	return 0;
 }
 
-/* Creates the copies, which are empty until move_or_copy_group(). */
+/* Creates the copies, which are empty until move_or_copy_group(). Returns 0 or -ENOMEM. */
 static int make_buffer_copies(struct pending_clone *p)
 {
 	const struct session *s = p->source;
@@ -202,7 +203,7 @@ static int make_buffer_copies(struct pending_clone *p)
 	return r;
 }
 
-/* Moves or copies the buffers of a group. */
+/* Moves or copies the buffers of a group. Sets p->no_memory if that fails. */
 static void move_or_copy_group(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
@@ -238,7 +239,7 @@ static void return_buffers(struct pending_clone *p)
 	}
 }
 
-/* Drops the data of buffers with clear_before_clone. */
+/* Drops the data of buffers with clear_before_clone. Returns 0 or -ENOMEM. */
 static int clear_buffers_before_clone(struct session *s)
 {
 	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++) {
@@ -521,7 +522,8 @@ static void on_cloned_session_end(struct session_watch *w)
 		ipc_reject(c->conn, &call);
 }
 
-/* Returns NULL and sets e on failure. */
+/* Creates the clone that the consumer waits for, and takes the trigger out of r. Returns NULL and
+ * sets e on failure. */
 static struct pending_clone *pending_clone_new(struct consumer_port *c, struct session *source,
 					       const struct ipc_call *call, struct clone_request *r,
 					       struct err_text *e)
