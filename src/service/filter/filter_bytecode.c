@@ -73,7 +73,7 @@ static uint32_t checksum_of_words(const struct words *w)
 }
 
 /* Reads the words, and checks and removes the checksum. Without bytes there are no words and no
- * checksum. */
+ * checksum. Returns 0, or -EINVAL or -ENOMEM and sets e. */
 static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_text *e)
 {
 	const uint8_t *end = len ? p + len : p;
@@ -354,8 +354,8 @@ static bool message_exists(const struct filter_bytecode *b, packed_action action
 	return (action & 3) != FILTER_NESTED || action >> FILTER_ACTION_BITS < b->n_messages;
 }
 
-/* Checks what filter_message() relies on. */
-static int check_messages(struct filter_bytecode *b, struct err_text *e)
+/* Checks what filter_message() relies on, and sets b->root. Returns 0, or -EINVAL and sets e. */
+static int check_messages_and_set_root(struct filter_bytecode *b, struct err_text *e)
 {
 	bool good = true;
 
@@ -381,7 +381,7 @@ static int filter_bytecode_compile(struct filter_bytecode *b, struct words *w, s
 		return r;
 	if (o->message != UINT32_MAX)
 		return fail_invalid(e, "the overlay refers to a message that does not exist");
-	return check_messages(b, e);
+	return check_messages_and_set_root(b, e);
 }
 
 int filter_bytecode_new(const void *code, size_t len, const void *overlay, size_t overlay_len,

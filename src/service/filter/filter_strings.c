@@ -49,7 +49,7 @@ static void redact_groups(const struct rule *r, uint8_t *text, const struct rege
 			redact_bytes(text + spans[i].begin, spans[i].end - spans[i].begin);
 }
 
-/* Returns 1 if the rule matches, 0 if not, or -E2BIG. */
+/* Redacts the groups if the whole text matches. Returns 1 if it matches, 0 if not, or -E2BIG. */
 static int match_and_redact(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
 	struct regex_span spans[REGEX_MAX_GROUPS];
@@ -61,7 +61,8 @@ static int match_and_redact(const struct rule *r, uint8_t *text, size_t len, uin
 	return found;
 }
 
-/* Returns 1 if the expression occurs, 0 if not, or -E2BIG. */
+/* Redacts the groups of all matches in the text. Returns 1 if there are any, 0 if not, or
+ * -E2BIG. */
 static int redact_all_matches(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
 	struct regex_span spans[REGEX_MAX_GROUPS];

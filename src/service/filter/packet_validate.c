@@ -28,7 +28,8 @@ struct cursor {
 	const struct iovec *next, *last; /* slices after it */
 };
 
-/* Returns false at the end of the packet. */
+/* At the end of a slice, moves the cursor to the next slice with bytes. Returns false at the end of
+ * the packet. */
 static bool enter_next_slice(struct cursor *c)
 {
 	while (c->cur == c->end) {

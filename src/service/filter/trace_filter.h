@@ -26,8 +26,8 @@ int trace_filter_new(const Pb__TraceConfig *config, struct err_text *e, struct t
 /* No-op for NULL. */
 void trace_filter_free(struct trace_filter *f);
 
-/* Filters a packet of the service in place and passes it to the sink. f NULL: passes it
- * unchanged. */
+/* Filters a packet of the service in place and passes it to the sink, or drops it if it cannot be
+ * filtered. f NULL: passes it unchanged. */
 void trace_filter_pass_service_packet(struct trace_filter *f, struct packet_sink *sink,
 				      uint8_t *packet, size_t len);
 
@@ -44,8 +44,8 @@ struct trace_filter_input {
 	size_t buffer; /* index, for the statistics */
 };
 
-/* Returns 0 and the filtered packet, borrowed until the next call; or -errno if the packet must be
- * dropped. */
+/* Filters a packet and its trailer. Returns 0 and the result, borrowed until the next call; or
+ * -errno if the packet must be dropped. */
 int trace_filter_apply(struct trace_filter *f, const struct trace_filter_input *in,
 		       const uint8_t **ret_packet, size_t *ret_len);
 
