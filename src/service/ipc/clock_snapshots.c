@@ -57,7 +57,8 @@ void clock_snapshot_take(struct clock_snapshot *ret)
 	ret->value[TSC] = read_tsc();
 }
 
-/* Ignores the TSC, which does not count nanoseconds. */
+/* Returns true if a clock has drifted against CLOCK_BOOTTIME between the two snapshots. Ignores the
+ * TSC, which does not count nanoseconds. */
 static bool has_drifted(const struct clock_snapshot *old, const struct clock_snapshot *now)
 {
 	uint64_t boot = now->value[CLOCK_SNAPSHOT_BOOTTIME] - old->value[CLOCK_SNAPSHOT_BOOTTIME];

@@ -129,7 +129,8 @@ static void listener_free(struct listener *one)
 	free(one);
 }
 
-/* Takes a listening socket, even on failure. entrance is borrowed. Returns 0 or -ENOMEM. */
+/* Accepts connections on a listening socket. Takes ownership of the socket, even on failure.
+ * entrance is borrowed. Returns 0 or -ENOMEM. */
 static int listeners_add(struct listeners *l, int taken_fd, const struct ipc_entrance *entrance)
 {
 	_cleanup_(closep) int fd = taken_fd;
@@ -356,9 +357,10 @@ static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, con
 		  h->service->name, who, why);
 }
 
-/* Takes the identity, except after the first call: an endpoint relies on its peer not to change.
- * Only relays send one through a unix socket, which leads from another machine: its producers would
- * be taken for processes of this one. */
+/* Stores the identity that the peer has sent, unless a method was called before: an endpoint relies
+ * on its peer not to change. On a unix socket, only relays send an identity. One that does not
+ * accept relays disconnects the peer; otherwise the producers of another machine would be taken for
+ * processes of this one. */
 static void set_peer_identity(struct ipc_conn *c, const struct frame *f)
 {
 	if (c->services[0].endpoint || c->services[1].endpoint)
@@ -536,7 +538,8 @@ void ipc_conn_allow_descriptors(struct ipc_conn *c, bool on)
 		(void)set_allows_descriptors(msgsock_fd(c->sock), on);
 }
 
-/* Checks the limits of remote peers, which have no trusted uid. */
+/* Returns false, and counts the refusal, if a limit of remote peers is reached. Their uids are not
+ * trusted, so the limits are per address and for all of them. */
 static bool check_remote_limits(struct ipc_host *h, const struct ipc_peer *peer)
 {
 	unsigned n = 0, n_same = 0;

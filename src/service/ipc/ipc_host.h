@@ -74,8 +74,8 @@ struct ipc_entrance {
 	 * methods are used. */
 	const struct ipc_service *extra;
 	void *extra_ctx; /* argument of its open */
-	/* Peers of a unix socket that send an identity are of another machine: relays. Others
-	 * refuse them. */
+	/* Peers of this unix socket may be relays, which send the identity of another machine. On
+	 * other unix sockets, a peer that sends an identity is disconnected. */
 	bool takes_relays;
 	/* Only root and quota.own_user may connect. */
 	bool own_user_only;
@@ -87,12 +87,15 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 /* Closes every connection, endpoints first. No-op for NULL. */
 void ipc_host_free(struct ipc_host *h);
 
-/* Takes a listening socket, even on failure. Returns 0 or -errno. */
+/* Accepts connections on a listening socket. Takes ownership of fd, even on failure. Returns 0 or
+ * -ENOMEM. */
 int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* Takes a connected socket, even on failure. Returns 0, -EDQUOT (a limit), -EACCES (a remote peer
- * that is not allowed), -ENOMEM, or -errno of the kernel. */
+/* Adds the connection of a connected socket. Takes ownership of fd, even on failure. Returns 0,
+ * -EDQUOT (a limit), -EACCES (a remote peer that is not allowed), -ENOMEM, or -errno of the
+ * kernel. */
 int ipc_host_adopt(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* Like ipc_host_adopt(), for a peer that was identified before (taken, even on failure). */
+/* Like ipc_host_adopt(), for a peer that was identified before. Takes ownership of the members of
+ * peer, too, even on failure. */
 int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *entrance,
 			struct ipc_peer *peer);
 

@@ -75,7 +75,7 @@ void ipc_peer_deinit(struct ipc_peer *p);
 uint64_t ipc_peer_user(const struct ipc_peer *p);
 /* Call it for a local peer that turns out to be a relay, before ipc_peer_set_identity(). */
 void ipc_peer_set_relayed(struct ipc_peer *p);
-/* Takes the identity of a SetPeerIdentity frame. No-op for a local peer, and after the first such
+/* Stores the identity of a SetPeerIdentity frame. No-op for a local peer, and after the first such
  * frame. */
 void ipc_peer_set_identity(struct ipc_peer *p, const uint8_t *identity, size_t len);
 

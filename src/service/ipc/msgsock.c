@@ -484,7 +484,7 @@ static void on_socket_readable(int fd, short what, void *arg)
 
 /* ---- sending: directly from the caller's pieces while the queue is empty ---- */
 
-/* Reading resumes from the loop, because the caller may be inside a callback. */
+/* Resumes suspended reading, from the loop, because the caller may be inside a callback. */
 static void wake_reader(struct msgsock *m)
 {
 	if (m->held)
@@ -531,7 +531,8 @@ static void on_socket_writable(int fd, short what, void *arg)
 	(void)msgsock_end_callback(m);
 }
 
-/* Queues a message without its first `sent` bytes. fd is sent with the first byte that is left. */
+/* Queues a message without its first `sent` bytes. fd is sent with the first byte that is left.
+ * Returns 0, -ENOBUFS (send_limit is reached) or another -errno. */
 static int queue_remaining(struct msgsock *m, const struct iovec *pieces, int n_pieces, size_t len,
 			   size_t sent, int fd)
 {
@@ -556,7 +557,8 @@ static int queue_remaining(struct msgsock *m, const struct iovec *pieces, int n_
 	return 0;
 }
 
-/* Returns the number of bytes that the socket accepted at once, or -errno. */
+/* Sends a message, unless others wait before it. Returns the number of bytes that the socket
+ * accepted, which may be 0, or -errno. */
 static ssize_t send_direct(struct msgsock *m, const struct iovec *pieces, int n_pieces, size_t len,
 			   int fd)
 {

@@ -49,8 +49,8 @@ struct msgsock_ops {
 	bool (*may_be_urgent)(void *ctx);
 };
 
-/* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. Returns 0, or
- * -errno with nothing taken. */
+/* Takes ownership of fd (non-blocking) on success; on failure the caller keeps it. ops is borrowed
+ * for the life of the msgsock. Returns 0 or -errno. */
 int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct msgsock_ops *ops,
 		void *ctx, struct msgsock **ret);
 /* Closes the socket and frees m, without calling on_close. No-op for NULL. May be called in a

@@ -298,7 +298,8 @@ static void report_suppressed_messages(struct quota_log_user *u)
 		log_warn("suppressed %s about other peers", str_count(n, "message", count));
 }
 
-/* Returns the user's entry, a free one, or the one that all further users share. */
+/* Returns the entry of the user. If there is none, assigns a free one to the user, or returns the
+ * one that all further users share. */
 static struct quota_log_user *find_log_entry(struct quota_log *l, uint64_t user)
 {
 	struct quota_log_user *unused = NULL;
