@@ -199,7 +199,7 @@ static void remove_socket_files(const struct file_helper_options *o)
 			unlink(o->remove[i].path);
 }
 
-/* passed: a descriptor to send with the answer, or -1. */
+/* Sends an answer, with the descriptor `passed` (-1: none). Returns false if that fails. */
 static bool send_answer(int fd, const struct answer *a, int passed)
 {
 	return helper_send(fd, a, sizeof(*a), passed, 0) == 0;

@@ -34,7 +34,8 @@ struct file_rotation {
 	size_t n_files;
 };
 
-/* No-op for a config without rotate. Returns 0 or -ENOMEM. Call deinit in both cases. */
+/* Initializes r, without a rotation if the config has none. Returns 0 or -ENOMEM. Call deinit in
+ * both cases. */
 int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t user);
 void file_rotation_deinit(struct file_rotation *r);
 

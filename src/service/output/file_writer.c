@@ -202,7 +202,8 @@ static void on_stalled_file(void *ctx)
 
 static void start_stall_timer(struct file_writer *f);
 
-/* Ends and closes the file, after all jobs of the writer thread. */
+/* Ends the file, and closes it if the writer thread has finished all its jobs. Otherwise waits for
+ * their results, with a time limit. */
 static void end_and_close_file(struct file_writer *f)
 {
 	int r = trace_files_end_older(&f->parts, UINT32_MAX);
@@ -436,7 +437,8 @@ static int init_timers(struct file_writer *f)
 	return f->has_results && event_add(f->has_results, NULL) == 0 ? 0 : -ENOMEM;
 }
 
-/* Makes a writer. source: the writer to clone, or NULL. */
+/* Makes a writer. source: the writer to clone, or NULL. Takes ownership of file, even on failure.
+ * Returns 0, or -errno and sets e. */
 static int file_writer_make(const struct file_owner *owner, struct file_writer *source,
 			    struct passed_file file, struct err_text *e, struct file_writer **ret)
 {

@@ -38,9 +38,9 @@ uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
  */
 struct file_writer;
 
-/* For a config with write_into_file. The file is the passed one (taken, even on failure) or
- * output_path; exactly one must be set. Returns 0, or -errno and sets e: -EINVAL, or the error of
- * creating the file. */
+/* Creates the file writer of a config with write_into_file. The trace goes into `file`, if one was
+ * passed, or into output_path; exactly one must be set. Takes ownership of `file`, even on failure.
+ * Returns 0, or -errno and sets e: -EINVAL, or the error of creating the file. */
 int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
 		    struct file_writer **ret);
 /* Closes the file. The file of a clone that is not complete is truncated to its original size.
@@ -51,7 +51,8 @@ void file_writer_discard(struct file_writer *f);
 
 /* Call when the session starts. */
 void file_writer_start(struct file_writer *f);
-/* Call after a producer committed chunks: begins to write if a buffer of the session is full. */
+/* Call after a producer committed chunks: begins to write if a buffer has received enough new
+ * data. */
 void file_writer_on_committed(struct file_writer *f);
 /* Call when the session is DISABLED: writes the rest (nothing if it was never started), closes the
  * file, and calls ops.closed, at once or from the loop. */
@@ -68,10 +69,11 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f);
 
 /* Returns 0 if a session that writes into f can be cloned into fd, else -errno and sets e. */
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
-/* Creates the file writer of a clone: it copies what f has written so far into `file` (taken, also
- * on failure), then writes the data of the clone. Its thread waits for that of f; the caller does
- * not. file_writer_finish() begins the data of the clone, without fdatasync. On failure the file is
- * truncated to its original size. Returns 0, or -errno and sets e. */
+/* Creates the file writer of a clone: it copies what f has written so far into `file`, which it
+ * owns from now on, even on failure. Then it writes the data of the clone. Its thread waits for
+ * that of f; the caller does not. file_writer_finish() begins the data of the clone, without
+ * fdatasync. On failure the file is truncated to its original size. Returns 0, or -errno and sets
+ * e. */
 int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct err_text *e,
 			  struct file_writer **ret);
 /* Moves the file to another session. */

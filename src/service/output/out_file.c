@@ -133,7 +133,8 @@ void out_file_truncate(struct out_file *o)
 
 /* ---- copies ---- */
 
-/* Sends the range of all data of the file. Returns 0 and the end of the pipe to read, or -errno. */
+/* Makes the writer of the file send the range of all its data, pending data included, into a new
+ * pipe. Returns 0 and the read end, which the caller then owns, or -errno. */
 static int send_all_written_data(struct out_file *o, int *ret)
 {
 	int p[2], r = o->error;

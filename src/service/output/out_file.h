@@ -30,7 +30,7 @@ struct out_file {
 	uint8_t *buf; /* owned; NULL while it is empty */
 };
 
-/* Takes the result of a job of this file. */
+/* Handles the result of a job of this file. Keeps or frees its buffer. */
 void out_file_handle_result(struct out_file *o, struct file_result *r);
 /* Gives all pending data to the writer, without waiting for it, and then syncs. Errors are lost.
  * Returns 0 or -errno. Afterwards only file_part_deinit() may be called. */
@@ -63,7 +63,7 @@ struct file_part {
 	bool has_data; /* producers have written data into it */
 };
 
-/* Takes the descriptor, even on failure; it must be open for writing. writer is borrowed; id marks
+/* Takes ownership of fd, even on failure; it must be open for writing. writer is borrowed; id marks
  * the writer's results for this file. Returns 0, -ENOMEM or -EAGAIN. Call deinit even after a
  * failure. */
 int file_part_init(struct file_part *p, const Pb__TraceConfig *config, uint32_t number, int fd,

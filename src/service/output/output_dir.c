@@ -33,7 +33,7 @@ static int output_dir_fail(struct err_text *e, int error)
 	return err_set(e, -error, "%s", strerror(error));
 }
 
-/* Replaces *directory by its sub-directory of this name. */
+/* Replaces *dir by its sub-directory of this name. Returns 0 or -errno. */
 static int output_dir_step(int *dir, const char *name, size_t len)
 {
 	char one[NAME_MAX + 1];

@@ -49,8 +49,8 @@ static struct file_part *trace_files_part_of(struct trace_files *f, uint32_t num
 	return NULL;
 }
 
-/* Adds a file, and starts the writer for the first one. Takes fd, even on failure. Returns 0, or
- * -errno and sets e. */
+/* Adds a file, and starts the writer for the first one. Takes ownership of fd, even on failure.
+ * Returns 0, or -errno and sets e. */
 static int trace_files_add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd,
 				struct err_text *e)
 {
@@ -147,7 +147,8 @@ static void move_sequence(struct trace_files *f, struct file_part *from, struct 
 	file_rotation_set_sequence_file(&f->rotation, f->sequence, to->number);
 }
 
-/* Chooses the file for a producer's packet: the newest one, or that of its sequence. */
+/* Chooses the file for a producer's packet: that of its sequence, or the newest one, which becomes
+ * the file of the sequence if the packet clears or needs its state. */
 static struct file_part *choose_part_of_sequence(struct trace_files *f)
 {
 	uint32_t number = file_rotation_get_sequence_file(&f->rotation, f->sequence);

@@ -42,12 +42,13 @@ struct trace_files {
 	struct file_part *forced; /* overrides the choice of the file */
 };
 
-/* Creates or takes the file of the config, as file_writer_new(). Call deinit even after a
- * failure. */
+/* Opens the file of the config, as file_writer_new(). Takes ownership of `file`, even on failure.
+ * Returns 0, or -errno and sets e. Call deinit even after a failure. */
 int trace_files_open(struct trace_files *f, const struct file_owner *owner, struct passed_file file,
 		     struct err_text *e);
-/* Takes the file (even on failure) as one without a path and without limits. Packets are compressed
- * if the config requests it. Returns 0, or -errno and sets e. Call deinit even after a failure. */
+/* Uses the file as one without a path and without limits. Takes ownership of `file`, even on
+ * failure. Packets are compressed if the config requests it. Returns 0, or -errno and sets e. Call
+ * deinit even after a failure. */
 int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner,
 			    struct passed_file file, struct err_text *e);
 /* Returns 0 if fd is open for writing, else -EINVAL and sets e. */

@@ -231,7 +231,7 @@ static void write_thread_answer(const struct worker *w, const struct file_result
 		free(r->buf);
 }
 
-/* Frees the results that the writer did not take. */
+/* Frees the results that the writer did not read, and closes the pipe. */
 static void free_untaken_results(int results)
 {
 	struct file_result r;

@@ -36,7 +36,8 @@ struct write_thread;
  * (too many threads), -ENOMEM or -errno. */
 int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		     struct write_thread **ret);
-/* Does not wait for the jobs; their results are dropped. No-op for NULL. */
+/* Frees w. The thread ends after its jobs, whose results are dropped; this function does not wait
+ * for it. No-op for NULL. */
 void write_thread_free(struct write_thread *w);
 /* Returns a descriptor that is readable when there is a result. */
 int write_thread_fd(const struct write_thread *w);
@@ -58,18 +59,18 @@ struct file_result {
  * file open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or
  * -EAGAIN if too many jobs wait. */
 int write_thread_add_file(struct write_thread *w, int fd);
-/* Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
- * bytes from malloc, on success. After an error a regular file is truncated to whole records.
- * Returns as write_thread_add_file(). */
+/* Writes whole records (Trace.packet: a tag of one byte, a length, the packet). On success, buf
+ * (cap bytes from malloc(3)) belongs to the thread until the result returns it. After an error a
+ * regular file is truncated to whole records. Returns as write_thread_add_file(). */
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len);
 /* Calls fdatasync(2), if the file supports it. Returns as write_thread_add_file(). */
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
-/* Writes the range of the trace in the file into `range`, the write end of an empty pipe, which is
- * taken on success. Returns as write_thread_add_file(). */
+/* Writes the range of the trace in the file into `range`, the write end of an empty pipe. On
+ * success, the thread owns the pipe end. Returns as write_thread_add_file(). */
 int write_thread_send_range(struct write_thread *w, uint64_t id, int fd, int range);
-/* Appends the range that is read from `range`, of the file `from`; both descriptors are taken on
- * success. After write_thread_free() the copy ends early. Returns as write_thread_add_file(). */
+/* Appends the range that is read from `range`, of the file `from`; the thread owns both descriptors
+ * on success. After write_thread_free() the copy ends early. Returns as write_thread_add_file(). */
 int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int range);
 /* Truncates the file to where the trace began; has no result. */
 void write_thread_truncate(struct write_thread *w, int fd);
