@@ -157,8 +157,9 @@ static void move_inline(struct producer_port *p, const struct move *m)
 		     m->len - SMB_CHUNK_HEADER, !m->incomplete);
 }
 
-/* *left: bytes that the request may still move, initially the size of the shared memory. Only a
- * producer that completes chunks again during the request can exceed it. */
+/* Copies a chunk of the shared memory into its buffer, and frees the chunk. *left: bytes that the
+ * request may still move, initially the size of the shared memory. Only a producer that completes
+ * chunks again during the request can exceed it. */
 static void move_shared(struct producer_port *p, const struct move *m, size_t *left)
 {
 	struct smb_chunk_header header;

@@ -65,8 +65,8 @@ static struct geometry requested_geometry(const struct producer_port *p,
 	return g;
 }
 
-/* If size and page size do not match, or the quota refuses the size, both are replaced by the
- * defaults. */
+/* Returns the geometry with defaults for missing values, and within the limits. If size and page
+ * size do not match, or the quota refuses the size, both are the defaults. */
 static struct geometry choose_geometry(const struct producer_port *p, struct geometry g)
 {
 	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);

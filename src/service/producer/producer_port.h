@@ -95,14 +95,14 @@ void producer_memory_deinit(struct producer_port *p);
 
 /* ---- the buffers of a producer, and its writers (producer_memory.c) ---- */
 
-/* Returns 0 or -ENOMEM. */
+/* Allows the producer to write to the buffer, unless it may already. Returns 0 or -ENOMEM. */
 int producer_buffers_grant(struct producer_port *p, uint16_t buffer_id,
 			   struct trace_buffer *buffer);
 /* Replaces the buffer of a grant. No-op without a grant. */
 void producer_buffers_replace_granted(struct producer_port *p, uint16_t buffer_id,
 				      struct trace_buffer *buffer);
 void producer_buffers_revoke(struct producer_port *p, uint16_t buffer_id);
-/* Returns NULL if the producer has no grant. */
+/* Returns the buffer, or NULL if the producer has no grant for it. */
 struct trace_buffer *producer_buffers_find(const struct producer_port *p, uint32_t buffer_id);
 
 /* Sets the buffer of a writer. Returns 0 or -errno. */

@@ -154,7 +154,8 @@ static int check_descriptor_decodes(const uint8_t *descriptor, size_t len)
 	return r;
 }
 
-/* Creates a source, in no list yet. Returns 0, or -errno and sets e, except for -ENOMEM. */
+/* Creates a source, in no list yet. Returns 0, or -errno and sets e, except for -E2BIG and
+ * -ENOMEM. */
 static int source_new(struct source_offer *o, bool trusted, const uint8_t *descriptor, size_t len,
 		      struct err_text *e, struct registered_source **ret)
 {
