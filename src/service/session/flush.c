@@ -249,7 +249,7 @@ static struct pending_flush *flush_new(struct session *s, const struct flush_req
 	return NULL;
 }
 
-/* Takes f, even on failure. Returns 0, -EDQUOT or -ENOMEM. */
+/* Starts the flush. Takes ownership of f, even on failure. Returns 0, -EDQUOT or -ENOMEM. */
 static int flush_start(struct pending_flush *f)
 {
 	uint32_t timeout_ms = f->request.timeout_ms;
@@ -272,7 +272,8 @@ static int flush_start(struct pending_flush *f)
 	return 0;
 }
 
-/* Records the request in the trace, and counts it if it is one too many. */
+/* Records the request in the trace. Returns 0; -EINVAL if the session is not started; or -EBUSY,
+ * which is counted, if too many flushes are pending. */
 static int flush_admit(struct session *s)
 {
 	trace_record_event(s->trace, SERVICE_EVENT_FLUSH_STARTED);

@@ -52,7 +52,8 @@ static uint64_t hash_pattern_and_name(uint64_t pattern, const char *name)
 	return h ? h : 1;
 }
 
-/* Returns NULL if the expression cannot be compiled, or *budget is too small for it. */
+/* Returns the compiled expression, borrowed until the next call, or NULL if it cannot be compiled
+ * or *budget is too small. Compiling it reduces *budget. */
 static struct regex *name_regex_get_compiled(const char *pattern, uint64_t pattern_hash,
 					     uint64_t *budget)
 {

@@ -48,11 +48,11 @@ enum session_state {
 struct session_request {
 	struct session_owner owner;
 	uid_t uid; /* of the consumer */
-	Pb__TraceConfig *config; /* taken on success; with its unknown fields */
+	Pb__TraceConfig *config; /* owned by the session on success; with its unknown fields */
 	const uint8_t *packed; /* the same config as it came; copied */
 	size_t packed_len;
 	size_t config_bytes; /* in memory, for the quota */
-	struct passed_file file; /* came with the config; taken even on failure */
+	struct passed_file file; /* came with the config; owned by the session, even on failure */
 };
 
 /* Creates a session in CONFIGURED, without data sources yet. Returns 0, or -errno and sets e if the
@@ -108,7 +108,7 @@ struct flush_request {
 };
 
 /* Begins a flush; the request is copied. Returns 0; -EINVAL (the session is not started), -EBUSY
- * (LIMIT_PENDING_FLUSHES are pending) or -ENOMEM: done is not called. */
+ * (LIMIT_PENDING_FLUSHES are pending), -EDQUOT or -ENOMEM: then done is not called. */
 int session_flush(struct session *s, const struct flush_request *request);
 /* Calls done(false) for the requests with this ctx, now. Their flushes continue. */
 void session_reject_flushes(struct session *s, const void *ctx);
@@ -146,7 +146,7 @@ struct file_writer *session_file(const struct session *s);
 /* Returns true while the session has a file that is not complete: session_free() would wait for
  * it. */
 bool session_writes_file(const struct session *s);
-/* Sets the file of a clone, which the session takes. */
+/* Sets the file of a clone, which the session then owns. */
 void session_adopt_file(struct session *s, struct file_writer *file);
 
 /* Writes the fields of TraceStats of a struct session. Once max_bytes are written, it adds no more

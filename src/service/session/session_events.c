@@ -57,7 +57,7 @@ static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64
 		session_check_all_stopped(s);
 }
 
-/* Buffers that are written into files may be full now. */
+/* Lets sessions with a file begin to write: their buffers may have received enough data. */
 static void on_chunks_committed(void *ctx)
 {
 	const struct sessions *ss = ctx;

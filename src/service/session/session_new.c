@@ -102,7 +102,8 @@ static int make_file(struct session *s, const Pb__TraceConfig *config, struct pa
 
 /* ---- buffers ---- */
 
-/* exclusive_prio ends the other sessions, so their charges do not count. */
+/* Charges the account for the buffers of the config. exclusive_prio ends the other sessions, whose
+ * charges then do not count, so the limits are not checked. Returns 0, or -EDQUOT and sets e. */
 static int charge_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
 {
 	uint64_t bytes = 0;
@@ -261,7 +262,8 @@ static Pb__TraceConfig__DataSource *session_change_find(const Pb__TraceConfig *c
 	return NULL;
 }
 
-/* Copies the list, because several data sources of the session may get the same one. */
+/* Copies the list, because several data sources of the session may get the same one. Returns 0 or
+ * -ENOMEM. */
 static int copy_filter_list(char **from, size_t n, char ***ret)
 {
 	char **list = calloc(n + 1, sizeof(*list));
@@ -304,7 +306,8 @@ static size_t bytes_of_filter_list(char **list, size_t n)
 	return bytes;
 }
 
-/* Each of the session's sources gets a copy of its own. */
+/* Checks the size of all copies: each of the session's sources gets one of its own. Returns 0, or
+ * -E2BIG and sets e. */
 static int check_size_of_copies(const struct session *s, const Pb__TraceConfig *with,
 				struct err_text *e)
 {

@@ -309,7 +309,8 @@ static bool are_concurrent_session_events_enabled(const struct session *s)
 		s->state == SESSION_STOPPING);
 }
 
-/* Only root and the session's own user see the name of the other session. */
+/* Records the state of `other` in the trace of s. Only root and the user of `other` see its
+ * name. */
 static void record_state_of_session(struct session *s, const struct session *other)
 {
 	char *name = other->config->unique_session_name;
@@ -430,7 +431,8 @@ struct departure {
 	uint64_t back_boot_ns; /* 0: not replaced yet */
 };
 
-/* Returns NULL if there is no memory. */
+/* Returns the departure of the instance's data source; allocates the list of all departures first
+ * if there is none. NULL: no memory. */
 static struct departure *find_or_add_departure(struct session *s, const struct source_instance *i)
 {
 	const Pb__TraceConfig *c = s->config;

@@ -103,7 +103,7 @@ enum session_timer {
 	N_TIMERS_UNTIL_STOP,
 	/* stop .. DISABLED: config.data_source_stop_timeout_ms */
 	TIMER_STOP_TIMEOUT = N_TIMERS_UNTIL_STOP,
-	TIMER_ABANDONED, /* DISABLED .. freed: at once: detached, with its trace in a file */
+	TIMER_ABANDONED, /* DISABLED .. freed: 0 ms, for a detached session with a file */
 	N_SESSION_TIMERS
 };
 
@@ -145,7 +145,7 @@ struct session {
 /* Frees a session that is in no list, and everything that it owns except instances and flushes. */
 void session_destroyp(struct session **s);
 
-/* A session without an owner runs on; it frees itself when it ends. */
+/* Returns true if the session has no owner. It then continues, and frees itself when it ends. */
 static inline bool session_is_detached(const struct session *s)
 {
 	return !s->owner.ops;

@@ -355,8 +355,9 @@ void source_instances_record_slow(const struct session *s, enum service_event_ki
 		trace_record_slow_sources(s->trace, kind, m.buf, pb_mem_len(&m));
 }
 
-/* Returns how many bytes the instance's buffer has received. */
-static uint64_t bytes_in_buffer_of(const struct source_instance *i, size_t *ret_size)
+/* Returns how many bytes the instance's buffer has received so far, and sets *ret_size to its size.
+ * Both are 0 without a buffer. */
+static uint64_t get_bytes_written_to_buffer(const struct source_instance *i, size_t *ret_size)
 {
 	const struct trace *t = i->session->trace;
 	int index = trace_find_buffer(t, i->buffer_id);
@@ -369,7 +370,7 @@ static uint64_t bytes_in_buffer_of(const struct source_instance *i, size_t *ret_
 static bool is_overwritten_soon(const struct source_instance *i)
 {
 	size_t size;
-	uint64_t written = bytes_in_buffer_of(i, &size);
+	uint64_t written = get_bytes_written_to_buffer(i, &size);
 
 	return size && written - i->cleared_at >= size / 2;
 }
@@ -392,10 +393,10 @@ static void send_clear_incremental_state(struct session *s,
 			if (i->session != s || !i->handles_incremental_state_clear)
 				continue;
 			/* A buffer that was replaced begins with 0 again. */
-			i->cleared_at = MIN(i->cleared_at, bytes_in_buffer_of(i, &size));
+			i->cleared_at = MIN(i->cleared_at, get_bytes_written_to_buffer(i, &size));
 			if (is_due && !is_due(i))
 				continue;
-			i->cleared_at = bytes_in_buffer_of(i, &size);
+			i->cleared_at = get_bytes_written_to_buffer(i, &size);
 			ids[n++] = i->id;
 		}
 		if (n > 0)

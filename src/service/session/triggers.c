@@ -35,7 +35,8 @@ static double random_fraction(void)
 	return (double)(r >> 11) / (double)(1ull << 53);
 }
 
-/* Decides at random if the trigger has skip_probability. */
+/* Returns true if the trigger is accepted: by the name of the producer, at random if it has a
+ * skip_probability, and by its hits within 24 hours. */
 static bool trigger_accept(const trigger_spec *t, const char *producer, size_t hits_before,
 			   uint64_t *budget)
 {
