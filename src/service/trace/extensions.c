@@ -61,7 +61,7 @@ static int extension_unzip(uint8_t *data, size_t len, uint8_t **ret, size_t *ret
 	return 0;
 }
 
-/* Returns 0, -EINVAL if it is no descriptor set, or -ENOMEM. */
+/* Sets d->gzip. Returns 0, -EINVAL if the data is no descriptor set, or -ENOMEM. */
 static int check_descriptor(struct extension_descriptor *d)
 {
 	_cleanup_(freep) uint8_t *set = NULL;

@@ -27,7 +27,8 @@ struct sequence_ids {
 
 #define SEQUENCE_ID_SERVICE 1
 
-/* `to` must be empty. Returns 0 or -ENOMEM. deinit may be called in both cases. */
+/* Copies the ids to `to`, which must be empty. Returns 0 or -ENOMEM. deinit may be called in both
+ * cases. */
 int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to);
 void sequence_ids_deinit(struct sequence_ids *s);
 /* Sets *ret to the id of a writer. Returns 0, -EDQUOT (the writer is a new one, and its user has no

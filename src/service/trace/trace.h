@@ -37,8 +37,8 @@ void trace_free(struct trace *t);
 
 /* ---- buffers, in the order of the config ---- */
 
-/* Takes the buffer, which may be NULL for now. id is unique in the service. Returns 0 or -ENOMEM
- * (then the buffer stays the caller's). */
+/* Adds a buffer, which may be NULL for now; the trace owns it. id is unique in the service. Returns
+ * 0 or -ENOMEM (then the buffer stays the caller's). */
 int trace_add_buffer(struct trace *t, uint16_t id, struct trace_buffer *buffer);
 size_t trace_n_buffers(const struct trace *t);
 struct trace_buffer *trace_get_buffer(const struct trace *t, size_t i);
@@ -82,8 +82,8 @@ enum trace_due { TRACE_DUE_STATS = 1, TRACE_DUE_SYNC_MARKER = 2 };
 /* The next reading pass writes these packets once. due: a mask of enum trace_due. */
 void trace_mark_due(struct trace *t, unsigned due);
 
-/* Copies the trigger. Above MAX_RECEIVED_TRIGGERS the oldest unwritten one is dropped and
- * counted. */
+/* Copies the trigger. Above MAX_RECEIVED_TRIGGERS the oldest unwritten one is dropped and counted.
+ * If memory runs out, the trigger is dropped. */
 void trace_add_trigger(struct trace *t, const struct received_trigger *trigger);
 /* Moves the unwritten triggers to `to`, which has none. */
 void trace_move_triggers(struct trace *from, struct trace *to);

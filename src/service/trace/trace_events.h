@@ -50,7 +50,8 @@ void service_events_add(struct service_events *l, enum service_event_kind kind, 
 /* Inserts the event in the order of time. */
 void service_events_add_value(struct service_events *l, enum service_event_kind kind,
 			      uint64_t boot_ns, uint32_t value);
-/* `to` must be empty. Returns 0 or -ENOMEM. deinit may be called in both cases. */
+/* Copies the events to `to`, which must be empty. Returns 0 or -ENOMEM. deinit may be called in
+ * both cases. */
 int service_events_copy(const struct service_events *from, struct service_events *to);
 /* Adds an event of a slow kind; copies the bytes. Without memory the event is dropped. */
 void service_events_add_sources(struct service_events *l, enum service_event_kind kind,

@@ -31,7 +31,7 @@ static void pass_unfiltered(struct packet_sink *sink, const struct trace_packet 
 	sink->bytes(sink, trailer, trailer_len);
 }
 
-/* Returns false if the packet must be dropped. */
+/* Filters a packet and its trailer. Returns false if the packet must be dropped. */
 static bool trace_reader_filter(struct trace *t, const struct trace_packet *packet,
 				const uint8_t *trailer, size_t trailer_len, const uint8_t **ret,
 				size_t *ret_len)
@@ -92,7 +92,8 @@ struct work {
 	size_t all, ordinary;
 };
 
-/* Returns true if packets remain. */
+/* Passes packets of producers to the sink, until the batch is full or the steps are used up.
+ * Returns true if packets may remain. */
 static bool read_packets(struct trace *t, struct packet_sink *sink, size_t batch, struct work *ret)
 {
 	size_t steps = READ_PASS_STEPS;
