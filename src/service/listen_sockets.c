@@ -88,7 +88,7 @@ static bool has_consumer_address(int fd)
 
 /* ---- systemd ---- */
 
-static bool next_is_consumer(char **names)
+static bool pop_name_and_check_consumer(char **names)
 {
 	const char *name = *names ? strsep(names, ":") : NULL;
 
@@ -99,7 +99,7 @@ static bool next_is_consumer(char **names)
 static size_t find_consumer(const struct inherited *s, char *names)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (next_is_consumer(&names))
+		if (pop_name_and_check_consumer(&names))
 			return i;
 	for (size_t i = 0; i < s->n; i++)
 		if (has_consumer_address(s->fds[i]))
@@ -216,7 +216,8 @@ static int listen_on(struct sockets *s, const char *address, const struct sock_p
 
 /* ---- all sockets ---- */
 
-/* TCP and vsock do not authenticate the peer. */
+/* Listens for producers. TCP and vsock do not authenticate the peer, so the options must list the
+ * addresses that may connect. */
 static int listen_for_producers(struct sockets *s, const char *address,
 				const struct socket_options *o, struct err_text *e)
 {

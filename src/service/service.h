@@ -36,11 +36,11 @@ int service_new(struct event_base *loop, const struct service_options *options,
 /* Ends every session and connection. NULL is allowed. */
 void service_free(struct service *s);
 
-/* Each call takes a listening socket, even on failure; several of each kind are allowed. Consumers
- * connect by AF_UNIX. An abstract socket has no permissions, so it serves root and our own user
- * only.
- * Producers may connect by TCP and vsock from the addresses in allow (borrowed for the service's
- * life; NULL: none). Returns 0 or -errno. */
+/* Each of these two calls accepts connections on a listening socket. It owns the socket, even on
+ * failure; several of each kind are allowed. Consumers connect by AF_UNIX. An abstract socket has
+ * no permissions, so it serves root and our own user only. Producers may connect by TCP and vsock
+ * from the addresses in allow (borrowed for the service's life; NULL: none). Returns 0 or
+ * -errno. */
 enum producer_socket {
 	PRODUCERS_ONLY,
 	PRODUCERS_AND_RELAYS, /* RelayPort is offered beside ProducerPort */
@@ -50,8 +50,8 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 			     enum producer_socket kind);
 int service_listen_consumers(struct service *s, int fd);
 
-/* Each call takes a connected unix socket, even on failure. Returns 0, -EDQUOT (a limit), -ENOMEM
- * or -errno. */
+/* Each of these two calls adds a connected unix socket, which it owns even on failure. Returns 0,
+ * -EDQUOT (a limit), -ENOMEM or -errno. */
 int service_adopt_producer(struct service *s, int fd);
 int service_adopt_consumer(struct service *s, int fd);
 
