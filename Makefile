@@ -552,10 +552,8 @@ check-arm64: ## cross build for arm64, which records in an emulator with Debian'
 clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, see KERNEL_DIR in tests/kernels/fetch.sh)
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
-# What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
-ANSWER_TESTS := unit/analyze/* unit/import/* fuzz/import unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/store_image fuzz/mcp fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff diff_page export import import_perf info json_contract mcp merge open open_browser page page_browser report \
-	report_terminal sql sql_events sql_prompt sql_rows trace_cache)
+# The tests of the rows "answers" in the table of owners. All other tests are of recording.
+ANSWER_TESTS = $(shell sed -n 's/^| answers |.* | \(.*\) |$$/\1/p' CONTRIBUTING.md | tr -d '`')
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)TESTS='rules/* $(ANSWER_TESTS)' tests/run.sh $(B)

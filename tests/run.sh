@@ -7,7 +7,8 @@
 # (below), from all directories; "kernels" boots guests; make check-long is all three.
 #
 # TESTS='unit/wire/* system/test_sql*' are those of the kinds whose name one of the patterns matches, OTHER_TESTS='...' all
-# but those. A pattern of TESTS that matches no test of the kinds is an error.
+# but those. A pattern of TESTS that matches no test of the kinds is an error; one that matches only tests of another length
+# ("check: long", "check: heavy") is reported.
 #
 # Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
 # with 77 before its first line is skipped whole; one that dies counts as a failure of its own. After the last test the
@@ -209,7 +210,7 @@ said_in() { # FILE WORD
 }
 read -ra only <<<"${TESTS:-}"
 read -ra but <<<"${OTHER_TESTS:-}"
-declare -A matched=()
+declare -A matched=() other_length=() # patterns: of tests that run, of tests of another length
 is_chosen() { # NAME
   local pattern chosen=1
   [ ${#only[@]} = 0 ] || chosen=
@@ -232,11 +233,15 @@ add() { # CLASS NAME
   esac
 }
 add_scripts() { # DIR short|long|heavy
-  local t class length
+  local t class length pattern
   for t in tests/"$1"/test_*.sh; do
     [ -e "$t" ] || continue
     length=$(said_in "$t" check)
-    [ "${length:-short}" = "$2" ] || continue
+    if [ "${length:-short}" != "$2" ]; then
+      # shellcheck disable=SC2053
+      for pattern in "${only[@]}"; do [[ ${t#tests/} != $pattern ]] || other_length[$pattern]=1; done
+      continue
+    fi
     class=$(said_in "$t" tracefs)
     case $1 in root | interop) : "${class:=alone}" ;; *) : "${class:=none}" ;; esac
     add "$class" "${t#tests/}"
@@ -254,7 +259,9 @@ for kind; do
   esac
 done
 for pattern in "${only[@]}"; do
-  [ -n "${matched[$pattern]:-}" ] || { echo "tests/run.sh: no test is named $pattern" >&2; exit 2; }
+  [ -z "${matched[$pattern]:-}" ] || continue
+  [ -n "${other_length[$pattern]:-}" ] || { echo "tests/run.sh: no test is named $pattern" >&2; exit 2; }
+  echo "     $pattern matches only tests of another length (short, long or heavy), which do not run"
 done
 
 command_of() { # NAME: in $command

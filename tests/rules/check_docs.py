@@ -259,6 +259,7 @@ verdict('fields of messages exist', offenders)
 known_words = words_of('protos/**/*', 'src/**/*', 'bpf/**/*', 'configs/**/*', 'tests/**/*.c', 'tests/**/*.h', 'tests/**/*.sh', 'tools/*',
                        'bench/*', 'docs/*/*.txt', 'Makefile')
 known_words |= {os.path.splitext(os.path.basename(f))[0] for f in files}
+known_words |= {f[len('tests/fuzz/fuzz_'):-2] for f in files if f.startswith('tests/fuzz/fuzz_')}
 known_words |= {'traced_relay', 'perf_jit', 'proto_filter', 'sys_newfstat', 'names_0', 'names_2'}  # of Perfetto, Python, the kernel; examples
 offenders = []
 for page in pages:
