@@ -26,7 +26,7 @@ void arg_writer_init(struct arg_writer *w, struct store *s, struct arg_builder *
 void arg_writer_deinit(struct arg_writer *w);
 
 /* Add a part to the path: a name or an index; the index is in `key` only. clean: '.', '[' and ']'
- * in the name become '_', so that paths stay unique. arg_writer_end_key() takes the part away. */
+ * in the name become '_', so that paths stay unique. arg_writer_end_key() removes the part. */
 struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t len, bool clean);
 struct arg_mark arg_writer_enter_index(struct arg_writer *w, unsigned index);
 void arg_writer_end_key(struct arg_writer *w, struct arg_mark mark);

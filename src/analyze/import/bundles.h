@@ -23,7 +23,7 @@ clock_key bundle_sync_clock(const struct bundle_head *h, uint32_t sequence, stru
 /* Reads the time of a FtraceEvent, in the clock of its bundle. Returns false if it has none. */
 bool bundle_event_time(const struct pb_field *event, uint64_t *ret);
 
-/* The columns of the rows of one kind. */
+/* Indexes in compact_rows.row: the columns of a switch, then those of a waking. */
 enum { COMPACT_TIME, COMPACT_PREV_STATE, COMPACT_NEXT_PID, COMPACT_NEXT_PRIO, COMPACT_NEXT_COMM };
 enum {
 	COMPACT_PID = 1,

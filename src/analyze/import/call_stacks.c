@@ -53,7 +53,8 @@ static uint32_t intern_build_id_as_hex(struct import *im, uint32_t string)
 	return id;
 }
 
-/* Returns false, and counts it, if the iid of the build id is not known. */
+/* Reads a mapping. Its path ends before the first part with an unknown iid. Returns false, and
+ * counts it, if the iid of the build id is unknown. */
 static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 			 const struct pb_field *message, struct mapping *ret)
 {
@@ -121,7 +122,7 @@ static bool find_interned_message(struct import *im, const struct stack_owner *o
 	return false;
 }
 
-/* Returns the row of a mapping; it shares the row with all mappings that are equal to it. */
+/* Returns the row of a mapping, which all equal mappings share; adds it if needed. */
 static uint32_t find_or_add_mapping(struct import *im, const struct mapping *m)
 {
 	const struct row_key key = {ROW_MAPPING,
@@ -151,7 +152,8 @@ static uint32_t interned_mapping(struct import *im, const struct stack_owner *o,
 				    : add_mapping_row(im, &mapping));
 }
 
-/* Returns the mapping with this name that functions without an address have. */
+/* Returns the row of the pseudo mapping of this name, to which functions without an address
+ * belong. */
 static uint32_t pseudo_mapping(struct import *im, const char *name)
 {
 	struct strings *s = &im->store->strings;

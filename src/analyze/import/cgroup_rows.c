@@ -148,7 +148,8 @@ static bool next_member(struct member_columns *c, int64_t *time, int64_t *tid, i
 	return true;
 }
 
-/* Reads the ids of the packet's groups as rows of the table. Returns their number. */
+/* Finds or adds the rows of the packet's groups in the table cgroup. Returns their number. The
+ * caller frees *ret. */
 static size_t read_group_rows(struct import *im, const struct machine *m,
 			      const struct pb_field *ids, uint32_t **ret)
 {
@@ -323,8 +324,8 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 	}
 }
 
-/* A thread whose end is not known ends shortly before the next thread with its tid starts. Returns
- * the ends by utid, or NULL if out of memory. */
+/* Returns the time at which each thread ends, by utid, or NULL if out of memory. The caller frees
+ * it. A thread ends at the latest shortly before the next thread with its tid starts. */
 static int64_t *find_ends_of_threads(const struct import *im)
 {
 	const struct table *threads = &im->store->tables[TABLE_THREAD];
@@ -346,7 +347,7 @@ static int64_t *find_ends_of_threads(const struct import *im)
 	return ends;
 }
 
-/* Finds the rows of a thread, and those of its process as a whole. */
+/* Finds the members that are this thread, and those that are its process as a whole. */
 static void find_members_of_thread(const struct import *im, uint32_t utid,
 				   struct member_range *ret_direct,
 				   struct member_range *ret_process)
@@ -379,7 +380,8 @@ static void add_cgroups_of_thread(struct import *im, uint32_t utid, int64_t end)
 	add_thread_cgroups(im, &of, direct, process);
 }
 
-/* Marks the rows of the tasks that the trace knows from elsewhere. */
+/* Marks the first member of this thread, and of its process, as known: the table thread already has
+ * the task. */
 static void mark_members_of_thread(struct import *im, uint32_t utid)
 {
 	struct member_range direct, process;
@@ -391,7 +393,7 @@ static void mark_members_of_thread(struct import *im, uint32_t utid)
 		im->members[process.at - im->members].is_known = true;
 }
 
-/* Makes the threads that occur only in these rows. */
+/* Adds the threads and processes that only members name. */
 static void make_threads_of_members(struct import *im)
 {
 	for (uint32_t utid = 0; utid < import_table(im, TABLE_THREAD)->rows; utid++)

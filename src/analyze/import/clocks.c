@@ -318,8 +318,8 @@ static void list_path_clocks(struct clocks *c, const struct clock_node *source, 
 	}
 }
 
-/* Visits the clocks of a set, whose first has the index `first`. `to` is the next clock from
- * them. */
+/* Queues the clocks of a set: bit 0 is the clock with the index `first`. `to` is the next clock on
+ * the path from each of them to the target. */
 static void visit_clocks(struct way *w, uint64_t set, unsigned first, uint16_t to)
 {
 	for (; set; set &= set - 1) {
@@ -330,7 +330,8 @@ static void visit_clocks(struct way *w, uint64_t set, unsigned first, uint16_t t
 	}
 }
 
-/* Returns the clocks of the source's sequence that are left and share a snapshot with a clock. */
+/* Returns the clocks of the source's sequence that are not visited yet and share a snapshot with
+ * the clock `at`. */
 static uint64_t find_neighbours_in_sequence(const struct way *w, uint16_t at)
 {
 	uint64_t set = 0;
@@ -500,12 +501,10 @@ struct sync_estimate {
 	int64_t n;
 };
 
-/*
- * Adds two estimates, from pairs that are less than SYNC_ROUND_NS apart.
- *
- * Two pairs are a round trip of readings: client, host, client, host. The middle of two readings of
- * one machine is about the moment of the other machine's reading between them.
- */
+/* Adds two estimates from a and b, unless SYNC_ROUND_NS or more is between them, or one of them
+ * lacks the clock. Two pairs are a round trip of readings: client, host, client, host. The middle
+ * of two readings of one machine is about the moment of the other machine's reading between
+ * them. */
 static void add_round_trip_estimates(const struct sync_pair *a, const struct sync_pair *b,
 				     clock_key clock, struct sync_estimate *e)
 {

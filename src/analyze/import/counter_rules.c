@@ -252,8 +252,8 @@ static void handle_gpu_memory_total(struct import *im, struct machine *m,
 
 /* ---- sensors of a Chromebook ---- */
 
-/* Adds a value of how old the sensor's data is: the kernel's current time minus the time of the
- * sample. */
+/* Adds the age of the sensor's data as a value of its counter: the kernel's current time minus the
+ * time of the sample. */
 static void handle_sensor_data(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const struct track_type type = {
@@ -357,9 +357,10 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
 	return r;
 }
 
-/* Returns a thread of the process whose memory changed, or NULL_U32. The event may come from a
- * thread of another process (curr is 0). The owner is then the thread that last changed memory of
- * the same mm_id as its own. */
+/* Returns a thread of the process whose memory changed, or NULL_U32. If the event is about the
+ * memory of its own thread (curr is not 0), remembers this thread for the mm_id. Otherwise, the
+ * event may come from a thread of another process, so the remembered thread is returned if it is
+ * alive. */
 static uint32_t rss_owner_thread(struct import *im, const struct machine *m,
 				 const struct ftrace_event *e, const struct rss_stat *r)
 {

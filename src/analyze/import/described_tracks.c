@@ -75,8 +75,9 @@ void described_deinit(struct import *im)
 
 /* ---- owners ---- */
 
-/* Notes the uuid of a thread or process. Returns false if it had another uuid before: the kernel
- * has reused its tid or pid. With `replace`, the new uuid counts. */
+/* Stores the uuid of a thread or process. If it has another uuid, because the kernel has reused its
+ * tid or pid, the new uuid is only stored with `replace`; otherwise returns false. If out of
+ * memory, sets the budget's error and returns true. */
 static bool store_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
 		       uint64_t uuid, bool replace)
 {

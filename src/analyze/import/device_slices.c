@@ -473,8 +473,8 @@ static uint32_t scsi_name(struct import *im, uint32_t operation, uint32_t group)
 		     : strings_intern_z(&im->store->strings, name);
 }
 
-/* Adds a value of the number of commands that the controller has, which are the bits of its
- * doorbell, and begins or ends the slice of the command's tag. */
+/* Adds the number of commands that the controller works on (the bits of its doorbell) as a value of
+ * a counter, and begins or ends the slice of the command's tag. */
 static void handle_ufs_command(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t doorbell =
@@ -505,8 +505,8 @@ static void handle_ufs_command(struct import *im, struct machine *m, const struc
 			     NULL);
 }
 
-/* Adds a value of the state of the clock's gating. The kernel's states are 0 off, 1 on, 2 off
- * requested, 3 on requested; the counter's values are in the order of power. */
+/* Adds the state of the clock's gating as a value of a counter. The kernel's states are 0 off, 1
+ * on, 2 off requested, 3 on requested; the counter's values are in the order of power. */
 static void handle_ufs_clock_gating(struct import *im, struct machine *m,
 				    const struct ftrace_event *e)
 {

@@ -191,7 +191,7 @@ static void sift_down(struct event_queues *qs, size_t i)
 	qs->heap[i] = q;
 }
 
-/* Returns the earliest time in the queues of the heap without its first one. */
+/* Returns the earliest time in all queues of the heap but the first; INT64_MAX: there are none. */
 static int64_t second_earliest_ts(const struct event_queues *qs)
 {
 	int64_t ts = INT64_MAX;
@@ -201,7 +201,7 @@ static int64_t second_earliest_ts(const struct event_queues *qs)
 	return ts;
 }
 
-/* Takes the first event out of the queue. Returns false if the queue is empty then. */
+/* Removes the first event of the queue. Returns false if the queue is then empty. */
 static bool event_queues_pop(struct event_queues *qs, struct event_queue *q)
 {
 	struct event_chunk *c = q->first;

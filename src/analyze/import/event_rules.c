@@ -11,7 +11,8 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-/* Sets e->generic. Returns false for an event that neither this version nor the trace describes. */
+/* Sets e->generic. Returns false for an event that neither this version nor the trace describes.
+ * Counts such an event if its number is one that only a descriptor explains. */
 static bool find_description(struct import *im, struct machine *m, struct ftrace_event *e,
 			     const struct pb_field *f)
 {

@@ -109,7 +109,8 @@ drop:
 	generic_event_deinit(g);
 }
 
-/* Makes room for the known events of a machine. Returns false if out of memory. */
+/* Makes room in s->further for the descriptions of a machine's known events. If out of memory, sets
+ * the budget's error and returns false. */
 static bool reserve_further(struct store *s, uint32_t machine)
 {
 	size_t n = ((size_t)machine + 1) * GENERIC_KINDS;

@@ -24,7 +24,8 @@ uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t nu
 uint32_t event_function_name(struct import *im, struct machine *m, const struct ftrace_event *e,
 			     uint32_t number);
 
-/* Returns the name of a kernel symbol, or NULL_U32, which it counts. */
+/* Returns the name of a kernel symbol; NULL_U32 if it is unknown. Counts an iid that the sequence
+ * lacks, except for kfree_skb. */
 uint32_t event_symbol_name(struct machine *m, const struct ftrace_event *e, uint64_t iid);
 
 /* Kernel events that sonda's FtraceEvent lacks: the trace describes them in store.generic. */

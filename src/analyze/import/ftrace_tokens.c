@@ -208,7 +208,8 @@ static void read_value_names(struct store *s, struct generic_event *g, const str
 	}
 }
 
-/* further: of the fields of a known event. */
+/* Adds the description of an event without a message or, with `further`, of further fields of an
+ * event with a message. Only the first description of each event counts. */
 static void add_field_descriptions(const struct bundle *b, const struct pb_field *f, bool further)
 {
 	struct pb_field descriptor = {.id = 0};
@@ -239,8 +240,9 @@ static void add_field_descriptions(const struct bundle *b, const struct pb_field
 
 /* ---- the bundle ---- */
 
-/* Notes the time from which the trace has a CPU's data. It may lack older events: those before the
- * end of the bundle that was written just before the CPU's first bundle in the trace. */
+/* Raises the machine's first_data to the time from which the trace has this CPU's data. The trace
+ * may lack older events: those before the end of the bundle that was written just before the CPU's
+ * first bundle in the trace. */
 static void store_first_bundle(struct bundle *b, const struct bundle_head *h)
 {
 	int64_t ts;
@@ -268,7 +270,8 @@ void tokenize_bundle(struct import *im, struct machine *m, const struct packet *
 		stats_add(im->store, STAT_FTRACE_BUNDLE_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 		return;
 	}
-	/* What such a ring had overwritten before it was first read is no loss. */
+	/* It is no loss what a ring, if it is only read on request, overwrote before its first
+	 * read. */
 	if (h.lost && !(im->rings_overwrite && !h.previous_end.u64))
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
 	b.clock = bundle_sync_clock(&h, p->sequence, &m->clocks);

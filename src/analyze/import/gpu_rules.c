@@ -20,8 +20,8 @@
 
 /* A job or a fence. */
 struct gpu_work {
-	uint64_t id[2]; /* the job's id, or the fence's context and number, or its number */
-	bool is_fence; /* which of the first two */
+	uint64_t id[2]; /* a job: its id, or its fence's context and number; a fence: its number */
+	bool is_fence; /* of a job: true if it has its fence's context and number */
 };
 
 /* What a struct gpu_value remembers, for an id within a track or a machine. */
@@ -105,8 +105,8 @@ static void gpu_work_pop(struct import *im, uint32_t track)
 	im->store->budget.used -= sizeof(*q->works);
 }
 
-/* Returns the place of a flag, at first false: whether the track's fences are emitted. NULL if out
- * of memory. */
+/* Returns the flag of a track whose driver reports when the GPU begins to work on a fence (the
+ * event "emit"); at first false. NULL if out of memory. */
 static bool *gpu_work_emits_flag(struct import *im, uint32_t track)
 {
 	struct gpu_queue *q = get_gpu_queue(im, track);
@@ -422,7 +422,7 @@ static struct fence read_fence(struct import *im, struct machine *m, const struc
 		(uint32_t)gpu_field_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_SEQNO),
 	};
 
-	/* Fences that consist of others have a timeline each. */
+	/* A fence that consists of others has a timeline of its own, which is not shown. */
 	if (timeline != gpu_string(im, "unbound"))
 		f.track = timeline_track(im, m, f.context, timeline);
 	return f;
@@ -541,7 +541,7 @@ static const char *virtio_command_name(uint64_t type)
 	return "";
 }
 
-/* Adds a value of a counter of a queue. */
+/* Adds a value to a counter of a queue. */
 static void virtio_add_counter(struct import *im, struct machine *m, int64_t ts,
 			       const struct track_type *type, int64_t queue, const char *what,
 			       int64_t v)
@@ -552,9 +552,9 @@ static void virtio_add_counter(struct import *im, struct machine *m, int64_t ts,
 	rows_add_counter(im, ts, tracks_get(im, m, type, name, &queue), (double)v, NULL_U32);
 }
 
-/* The event of a command and that of its answer have the same fields with the same numbers. Adds
- * a value of the counter of the queue's free entries. Returns the name of the queue; NULL_U32 for
- * an unknown one. */
+/* Reads the queue of a command or of its answer, whose events have the same fields, and adds its
+ * number of free entries as a value of a counter. Returns the name of the queue; NULL_U32 for an
+ * unknown one. */
 static uint32_t virtio_read_queue(struct import *im, struct machine *m,
 				  const struct ftrace_event *e)
 {

@@ -85,7 +85,7 @@ static void histogram_add_row(struct import *im, uint32_t histogram, const struc
 	table_set_i64(t, EVENT_HISTOGRAM_ROW_N, row, all);
 }
 
-/* Returns the row of the histogram, or NULL_U32 if there are too many. */
+/* Returns the row of the histogram, added if needed; NULL_U32 if there are too many. */
 static uint32_t event_histogram_get(struct import *im, uint32_t machine,
 				    const struct pb_field *message)
 {

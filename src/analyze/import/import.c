@@ -234,7 +234,9 @@ static struct import *import_new(struct store *s)
 	return im;
 }
 
-/* Returns 0, or -EBADMSG if the bytes are text, or if there are bytes but no packet in them. */
+/* Reads all packets, or those up to an error of the budget. *ret_cut_off: the file ends inside a
+ * packet. Returns 0, or -EBADMSG if the bytes are text, or if there are bytes but no packet in
+ * them. */
 static int read_packets(struct import *im, const struct trace_bytes *bytes, bool *ret_cut_off)
 {
 	size_t released = 0;

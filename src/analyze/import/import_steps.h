@@ -4,9 +4,9 @@
 #include "analyze/import/importer.h"
 
 /*
- * The steps that files of this room call in each other. tokens_*() read a packet in the file's
- * order: they change states at once, and put events into queues. rows_*() make rows, in the order
- * of time.
+ * The steps that files of this room call in each other. tokenize_*() read packets in the order of
+ * the file: they change states at once, and put events into queues. Most import_*() make the rows
+ * of an event, in the order of time.
  */
 
 /* packet_tokens.c: reads one TracePacket. data must stay valid until the store is freed. */
@@ -32,12 +32,10 @@ void tokenize_trigger(struct import *im, int64_t ts, const struct pb_field *f);
 void trace_info_finish(struct import *im);
 void tokenize_clock_snapshot(struct import *im, struct machine *m, const struct packet *p);
 
-/* trace_stats.c */
-/* linux.waits: what it left out. */
+/* trace_stats.c: what the service, the kernel's rings and data sources lost or left out. */
 void tokenize_late_subject(struct import *im, const struct pb_field *message);
 void tokenize_unwind_stats(struct import *im, const struct pb_field *message);
 void tokenize_waits_stats(struct import *im, const struct pb_field *message);
-/* linux.syscalls: what it lost. */
 void tokenize_syscalls_stats(struct import *im, const struct pb_field *message);
 void tokenize_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);
 void tokenize_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,

@@ -18,13 +18,13 @@
 /*
  * State that the files of this room share while one trace is imported. The steps:
  *
- *	tokens_*()	read each packet in the file's order: update the state of its sequence,
+ *	tokenize_*()	read each packet in the file's order: update the state of its sequence,
  *			convert its time, and queue its events
  *	event_queues.c	sorts the queued events by time
- *	rows_*()	make rows of each event, in the order of time
+ *	import_*()	make rows of each event, in the order of time
  *
- * Rows do not call tokens. event_rules.c looks up the rule of a kernel event; the files with the
- * rules call those of rows (ftrace_rows.c, sched_rows.c), slices and tracks.
+ * The last step does not call the first one. event_rules.c looks up the rule of a kernel event; the
+ * files with the rules call those of rows (ftrace_rows.c, sched_rows.c), slices and tracks.
  */
 
 #define MAX_CPUS STORE_CPUS_OF_A_MACHINE /* limit of a machine; ucpu = machine * MAX_CPUS + cpu */
@@ -157,7 +157,8 @@ static inline void import_extend_bounds(struct import *im, int64_t ts)
 	im->store->end_ts = MAX(im->store->end_ts, ts);
 }
 
-/* Notes the time of an interval. An open one (dur -1) ends at ts - 1, as in trace_processor. */
+/* Extends trace_bounds to an interval. An open one (dur -1) ends at ts - 1, as in
+ * trace_processor. */
 static inline void import_extend_bounds_to_span(struct import *im, int64_t ts, int64_t dur)
 {
 	int64_t end = (int64_t)((uint64_t)ts + (uint64_t)dur);

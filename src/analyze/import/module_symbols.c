@@ -82,7 +82,7 @@ static bool list_frames(struct import *im, struct framed_addresses *ret)
 	return true;
 }
 
-/* Returns the index of the first one that is not before the key. */
+/* Returns the index of the first frame that is not before the key. */
 static size_t find_first_not_before(const struct framed_addresses *f,
 				    const struct framed_address *key)
 {

@@ -159,7 +159,9 @@ static void count_missing_sequence(struct import *im, const struct packet *p)
 	stats_add(s, STAT_INTERNED_DATA_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->interned.id);
 }
 
-/* Returns false if the packet needs a state that its sequence lost. */
+/* Applies a packet to the state of its sequence: gap, clear, defaults, interned data. Returns
+ * false, and counts it, if the packet needs the state, but packets are missing since its last
+ * clear. */
 static bool update_sequence(struct import *im, struct machine *m, const struct packet *p,
 			    struct packet_sequence_info *seq)
 {

@@ -282,7 +282,7 @@ static bool add_thread_slice(struct import *im, struct machine *m, const struct 
 	return true;
 }
 
-/* Returns false for a line that is not a marker. */
+/* Adds the rows of a marker. Returns false if the line is not a valid one. */
 static bool add_marker_rows(struct import *im, struct machine *m, const struct ftrace_event *e,
 			    const struct marker *mark)
 {

@@ -133,8 +133,8 @@ static size_t kworker_name_len(const uint8_t *name, size_t len)
 	return len;
 }
 
-/* Returns the upid. A process keeps its first parent here: the kernel gives it another one when
- * that parent ends. */
+/* Returns the upid of pid, and sets its parent if it has none. A process keeps its first parent
+ * here: the kernel gives it another one when that parent ends, which is only counted. */
 static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid, int32_t ppid)
 {
 	uint32_t parent = tasks_get_process(&m->tasks, ppid),

@@ -372,8 +372,8 @@ static void proto_fields_put_value(struct proto_path *p, const struct proto_fiel
 		proto_fields_put_number(p->im, p->w, field, f->u64);
 }
 
-/* Returns the next index of a repeated field's values in a message. Fields for which there is no
- * room share the last one. */
+/* Returns the counter of a repeated field in a message, which is the index of its next value.
+ * Fields for which there is no room share the last counter. */
 static unsigned *next_field_index(unsigned *counts, uint32_t *numbers, size_t n, uint32_t number)
 {
 	for (size_t i = 0; i < n; i++)

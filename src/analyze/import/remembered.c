@@ -49,8 +49,6 @@ void remembered_deinit(struct import *im)
 
 /* ---- rows ---- */
 
-/* SPDX-License-Identifier: Apache-2.0 */
-
 struct row_node {
 	struct row_key key;
 	uint32_t row;

@@ -57,7 +57,7 @@ struct row_key {
 
 /* Returns NULL_U32 if there is none. */
 uint32_t row_keys_find(const struct import *im, const struct row_key *key);
-/* Notes the row of a key that has none. Returns the row; if out of memory, sets the budget's
+/* Stores the row of a key that has none. Returns the row; if out of memory, sets the budget's
  * error. */
 uint32_t row_keys_add(struct import *im, const struct row_key *key, uint32_t row);
 void row_keys_deinit(struct import *im);

@@ -60,8 +60,8 @@ static size_t format_state(const struct machine *m, uint16_t bits, char text[sta
 	return n;
 }
 
-/* Returns the number of the state (store_state_number()), NULL_U16 for a value that no kernel
- * has. */
+/* Returns the number of the state (store_state_number()); NULL_U16, which it counts, for a value
+ * that no kernel has. */
 static uint16_t sched_rows_get_state(struct import *im, struct machine *m, int64_t prev_state)
 {
 	uint16_t bits = (uint16_t)prev_state;
@@ -163,7 +163,8 @@ static void store_late_timer(struct import *im, uint32_t utid, int64_t ts, int64
 	table_set_i64(t, LATE_TIMER_NS, row, ts - due);
 }
 
-/* Makes a sleeping thread runnable. irq: 1 if an interrupt woke it, 0 if not, NULL_U8: unknown. */
+/* Makes a sleeping thread runnable. If the thread is running or runnable already, adds a row of a
+ * spurious wakeup instead. irq: 1 if an interrupt woke it, 0 if not, NULL_U8: unknown. */
 static void import_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
 			  uint32_t waker, uint8_t irq)
 {
@@ -489,8 +490,9 @@ static void handle_sched_blocked_reason(struct import *im, struct machine *m,
 			      event_symbol_name(m, e, caller));
 }
 
-/* Converts the expiry of a timer. The event does not contain its clock. Of the clocks that a sleep
- * can use, it is the one whose time is nearest to that of the event. */
+/* Converts the expiry of a timer to the time of the trace; NULL_I64 if that is not possible. The
+ * event does not name the timer's clock. Of the clocks that a sleep can use, it is taken to be the
+ * one whose time is nearest to that of the event. */
 static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expires)
 {
 	static const uint32_t ids[] = {CLOCK_MONOTONIC_ID, CLOCK_BOOTTIME_ID, CLOCK_REALTIME_ID};
@@ -511,7 +513,7 @@ static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expi
 	return due;
 }
 
-/* Notes when the timer of a thread's own sleep is due. Such timers are recognised by their
+/* Stores when the timer of a thread's own sleep is due. Such timers are recognised by their
  * function, hrtimer_wakeup(). */
 static void handle_hrtimer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {

@@ -252,7 +252,8 @@ static bool slices_matches(const struct table *t, unsigned column, uint32_t row,
 	return wanted == NULL_U32 || has == wanted || (column == SLICE_NAME && has == NULL_U32);
 }
 
-/* Returns the innermost open slice with the name and category, or NULL. */
+/* Removes the slices that ended until ts from the stack. Returns the innermost open slice with the
+ * name and category, or NULL. */
 static struct open_slice *find_open_slice(struct import *im, struct slice_stack *s, int64_t ts,
 					  uint32_t category, uint32_t name)
 {
@@ -269,7 +270,8 @@ static struct open_slice *find_open_slice(struct import *im, struct slice_stack 
 	return NULL;
 }
 
-/* Ends the innermost open slice with the name and category, and leaves it on the stack. */
+/* Ends the innermost open slice with the name and category, and leaves it on the stack. Returns it,
+ * or NULL if there is none. */
 static struct open_slice *end_open_slice(struct import *im, struct slice_stack *s, int64_t ts,
 					 uint32_t category, uint32_t name)
 {

@@ -47,12 +47,12 @@ void slices_deinit(struct import *im);
 
 /* Flows: arrows from slices to later slices with the same flow id. */
 
-/* Begins the flow with a slice. Returns false if the flow has begun. */
+/* Begins the flow with a slice. Returns false if the flow has begun already. */
 bool flows_begin(struct import *im, uint64_t id, uint32_t slice);
 
 enum flow_next { /* where the flow's next arrow comes from */
-		 FLOW_FROM_HERE, /* begins at the slice of this arrow */
-		 FLOW_FROM_THERE, /* begins at the same slice as this arrow */
+		 FLOW_FROM_HERE, /* begins at the slice that this arrow points to */
+		 FLOW_FROM_THERE, /* begins at the slice that this arrow comes from */
 		 FLOW_ENDS
 };
 /* Adds an arrow to a slice. Returns false if the flow has not begun, or ended. */

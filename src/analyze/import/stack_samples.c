@@ -189,8 +189,9 @@ static void describe_track(struct import *im, uint32_t track, const struct count
 	table_set_u32(t, TRACK_SOURCE_ARGS, track, arg_sets_add(im->store, &im->args));
 }
 
-/* Returns the track of a counter of the sample's session, or NULL_U32 if it is of a CPU that is not
- * known. */
+/* Returns the track of a counter of the sample's session, made at its first use; NULL_U32 if it is
+ * a counter of a CPU, and the sample has none. is_timebase: the session also gets the counter's
+ * unit if it has none. */
 static uint32_t counter_track(struct import *im, const struct stack_sample *s,
 			      const struct pb_field *descriptor, bool is_timebase)
 {

@@ -181,8 +181,8 @@ static void add_disk_counter(const struct sys_packet_rows *p, const struct track
 		values, value);
 }
 
-/* Returns how much a field of a disk has grown since the last sample. It is negative for a new disk
- * of the same name: the kernel counts from 0 for it. */
+/* Returns how much a field of a disk has grown since the last sample, and remembers its value. The
+ * result is negative for a new disk of the same name: the kernel counts from 0 for it. */
 static int64_t disk_delta(const struct sys_packet_rows *p, uint32_t device, uint32_t field,
 			  uint64_t value)
 {

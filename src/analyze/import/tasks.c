@@ -177,7 +177,7 @@ static void set_parent_process(struct tasks *t, uint32_t upid, uint32_t parent)
 	table_set_u32(process_table(t), PROCESS_PARENT, upid, parent);
 }
 
-/* Returns the key of a process's thread in the list of threads that begins with `oldest`. */
+/* Returns the key of the thread of a process in the list whose last thread is `oldest`. */
 static int64_t member_key(uint32_t oldest, uint32_t upid)
 {
 	return (int64_t)((uint64_t)oldest << 32 | upid);
@@ -194,7 +194,8 @@ static void add_thread_to_process(struct tasks *t, uint32_t utid, uint32_t upid)
 		tasks_set_number(t, &t->members, member_key(oldest, upid), utid);
 }
 
-/* Returns false if the thread already had a process. */
+/* Assigns a thread to a process. Returns false, and changes nothing, if it already has a
+ * process. */
 static bool set_first_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	struct table *rows = thread_table(t);
@@ -241,8 +242,8 @@ static void assign_process(struct tasks *t, uint32_t utid, uint32_t upid)
 	}
 }
 
-/* Keeps `other` until the process of `thread` is known: it becomes the parent of the process
- * `other` (is_child), or the process of the thread `other`. */
+/* Keeps `other` until the process of `thread` is known. That process then becomes the parent of the
+ * process `other` (is_child), or the process of the thread `other`. */
 static void add_waiting_task(struct tasks *t, uint32_t thread, uint32_t other, bool is_child)
 {
 	struct task_infos *in = t->infos;
@@ -305,8 +306,9 @@ static uint32_t newest_living_thread(struct tasks *t, int64_t tid)
 	return utid;
 }
 
-/* Returns the newest thread of no process in a list, which begins with utid. The threads on the way
- * get processes, and never lose them, so the next walk skips them. */
+/* Returns the newest thread without a process in the list that begins with utid, or NULL_U32. The
+ * threads before it have processes for good, so their `free` is set to skip them in the next
+ * walk. */
 static uint32_t newest_without_process(struct tasks *t, uint32_t utid)
 {
 	struct thread_info *infos = t->infos->threads;
@@ -321,7 +323,8 @@ static uint32_t newest_without_process(struct tasks *t, uint32_t utid)
 	return found;
 }
 
-/* Returns the thread of a living process in a list, or NULL_U32. */
+/* Returns the thread of the process in the list whose last thread is `oldest`; NULL_U32 if there is
+ * none, or if it is not alive. */
 static uint32_t find_thread_of_process(const struct tasks *t, uint32_t oldest, uint32_t upid)
 {
 	uint32_t utid = find_task_number(&t->members, member_key(oldest, upid));
@@ -331,8 +334,8 @@ static uint32_t find_thread_of_process(const struct tasks *t, uint32_t oldest, u
 	return utid != NULL_U32 && tasks_is_alive(t, utid) ? utid : NULL_U32;
 }
 
-/* pid: NULL_I64 for any process. Returns the newest living thread with the tid that is of a process
- * with this pid, or of none. */
+/* Returns the newest living thread with the tid that is of a process with this pid, or of none;
+ * NULL_U32: there is none. pid: NULL_I64 for any process. */
 static uint32_t find_living_thread(struct tasks *t, int64_t tid, int64_t pid)
 {
 	uint32_t utid = newest_living_thread(t, tid), upid, of_none, of_process = NULL_U32;

@@ -16,9 +16,9 @@
 
 /* ---- metadata ---- */
 
-/* Sets the value of a row to NULL. name: a string. */
-static void clear_metadata_row(struct import *im, uint32_t row, enum metadata_scope scope,
-			       const struct machine *m, uint32_t name, const char *key_type)
+/* Sets all columns of a row; its value becomes NULL. name: a string. */
+static void init_metadata_row(struct import *im, uint32_t row, enum metadata_scope scope,
+			      const struct machine *m, uint32_t name, const char *key_type)
 {
 	struct table *t = import_table(im, TABLE_METADATA);
 
@@ -44,7 +44,7 @@ static uint32_t metadata_row(struct import *im, enum metadata_scope scope, const
 	row = known && *known ? (uint32_t)*known - 1 : table_append(t);
 	if (known)
 		*known = (int64_t)row + 1;
-	clear_metadata_row(im, row, scope, m, id, multi ? "multi" : "single");
+	init_metadata_row(im, row, scope, m, id, multi ? "multi" : "single");
 	return row;
 }
 
@@ -199,8 +199,8 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 	}
 }
 
-/* Services before Perfetto v54 only flush a session that is written into a file if its config has a
- * period. */
+/* Returns true if this version of the service flushes a session that is written into a file even if
+ * its config has no flush period: sondad does, and Perfetto from v54 on. */
 static bool does_service_flush_files(const struct pb_field *version)
 {
 	static const char perfetto[] = "Perfetto v", sonda[] = "sondad ";
@@ -281,7 +281,8 @@ void tokenize_trace_uuid(struct import *im, const struct pb_field *uuid)
 #define FILL_DISCARD 2 /* TraceConfig.BufferConfig.FillPolicy */
 #define MAX_BUFFERS 1024
 
-/* For a session that was written into a file, counts the buffers that keep what was read. */
+/* For a session that was written into a file, sets a stat for each buffer that keeps what was
+ * read. */
 static void count_discard_buffers(struct import *im, const struct pb_field *config)
 {
 	int64_t buffer = 0;
@@ -353,8 +354,8 @@ static void add_attribute(struct import *im, const struct machine *m, const stru
 
 	strbuf_puts(&name, "trace_attribute.");
 	strbuf_add(&name, key->data, key->len);
-	clear_metadata_row(im, row, SCOPE_BOTH, m, strings_intern_buf(&im->store->strings, &name),
-			   "single");
+	init_metadata_row(im, row, SCOPE_BOTH, m, strings_intern_buf(&im->store->strings, &name),
+			  "single");
 	strbuf_deinit(&name);
 	if (value->data)
 		table_set_u32(t, METADATA_STR, row,

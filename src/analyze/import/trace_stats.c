@@ -294,8 +294,8 @@ static void set_kprobe_stats(struct import *im, uint64_t phase, const struct pb_
 			  (int64_t)((uint64_t)misses - (uint64_t)begin));
 }
 
-/* Adds a text with one setup error a line. Each data source reports its setup errors once, at its
- * start. */
+/* Counts the setup errors, and adds them to the metadata as one text with a line for each. A data
+ * source reports its setup errors once, at its start. */
 static void add_setup_errors(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	static const struct {

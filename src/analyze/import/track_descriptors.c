@@ -103,7 +103,8 @@ static void set_described_thread(struct described_track *d, const struct task_nu
 	d->tid = n->tid;
 }
 
-/* Reads one field of a descriptor. Returns false for a thread or process without a tid or pid. */
+/* Reads one field of a descriptor. Returns false, and counts it, for a thread or process without a
+ * tid or pid. */
 static bool read_descriptor_field(struct import *im, struct described_track *d,
 				  const struct pb_field *f)
 {

@@ -312,7 +312,9 @@ static bool read_extra_counters(struct import *im, struct machine *m, const stru
 	return valid;
 }
 
-/* Returns false, and counts it, for a difference from a value that is not known. */
+/* Stores the thread times of an event for its rows, and adds differences to the times of the
+ * sequence's thread. Returns false, and counts it, for a difference if these times are not
+ * known. */
 static bool read_thread_times(struct import *im, const struct track_event *e,
 			      struct sequence_thread *t, bool has_thread)
 {

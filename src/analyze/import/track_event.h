@@ -52,9 +52,9 @@ struct track_event {
  * defaults. */
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
-/* Keeps a value that depends on earlier events, which tokenize_track_event() computes, for the
- * rows. Slots: 0 is the counter, 1 to 8 are extra counters. If out of memory, sets the budget's
- * error. */
+/* Values that depend on earlier events. tokenize_track_event() stores them for the rows. Slots: 0
+ * is the event's own counter, 1 to 8 are extra counters, SLOT_THREAD_TIME the thread's time, and
+ * the next one its instructions. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 /* Returns false if the event has no such value. */
@@ -70,18 +70,17 @@ static inline int64_t whole_number(double v)
 /* Returns the value that an event has for a counter: its number times the counter's multiplier. */
 double counter_value(const struct described_track *d, const struct pb_field *f);
 
-/* Lists the values of extra counters, with the tracks that the event or its defaults name. Returns
- * false, and counts it, if there are fewer tracks than values or too many values: then only the
- * values before the excess are listed. */
+/* A value of an extra counter, with the track that the event or its sequence's defaults name. */
 struct extra_counter {
 	uint64_t track;
 	struct pb_field value;
 };
+/* Lists the values of extra counters. Returns false, and counts it, if there are fewer tracks than
+ * values or too many values: then only the values before the excess are listed. */
 bool track_event_list_extras(struct import *im, struct machine *m, const struct track_event *e,
 			     struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n);
 
-/* Reads an event in the file's order. Returns false, and counts it, if the
- * event is dropped. */
+/* Reads an event in the file's order. Returns false, and counts it, if the event is dropped. */
 bool tokenize_track_event(struct import *im, struct machine *m, const struct packet *p,
 			  struct packet_sequence_info *seq, const uint8_t *packet);
 /* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or

@@ -133,7 +133,7 @@ static bool legacy_event_rename(struct import *im, struct machine *m, const stru
 /* The tid of an event that names only a process. */
 #define NO_TID (-1)
 
-/* Returns the thread of an event's sequence. */
+/* Returns the thread of an event's sequence, with its ids translated (import_translate_ids()). */
 static const struct sequence_thread *thread_of_sequence(struct import *im, struct machine *m,
 							const struct track_event *e)
 {
@@ -161,7 +161,8 @@ static bool set_thread_of_event(struct import *im, struct machine *m, struct tra
 	return true;
 }
 
-/* Sets the track, thread and process of an event with a uuid, which is not 0. */
+/* Sets the track, thread and process of an event with a uuid, which is not 0. Returns false if the
+ * owner of the track cannot be found. */
 static bool set_track_of_event(struct import *im, struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = thread_of_sequence(im, m, e);
@@ -186,8 +187,8 @@ static bool set_track_of_event(struct import *im, struct machine *m, struct trac
 	return true;
 }
 
-/* track_event_rows.c: finds the event's track, thread and process. Returns false for an event
- * without any of them. */
+/* Finds the event's track, thread and process. Returns false if its track has no known owner, if it
+ * names the idle thread, or if it is an instant of a thread or process that is not known. */
 static bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
@@ -382,7 +383,8 @@ static void track_event_rows_add_extra_counters(struct import *im, struct machin
 	double v;
 	size_t n;
 
-	track_event_list_extras(im, m, e, extras, &n); /* valid, else the event has no token */
+	/* This succeeds: tokenize_track_event() dropped other events. */
+	track_event_list_extras(im, m, e, extras, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct described_track *d = described_get_for_event(im, m, extras[i].track, NULL);
 
@@ -415,7 +417,8 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 		im, m, e); /* adds its rows, although no row has the call site of a counter */
 }
 
-/* Adds the thread times of events of older programs, which become counters of the thread. */
+/* Adds the thread times of events of older programs as values of the thread's counters, and sets
+ * them in e. */
 static void add_thread_times(struct import *im, struct machine *m, struct track_event *e)
 {
 	static const struct track_type types[] = {
@@ -541,7 +544,7 @@ static void track_event_rows_add_slice(struct import *im, struct machine *m, str
 
 	if (l->has_phase && e->utid == NULL_U32 && strchr("BEX", phase))
 		return count_parser_error(im);
-	/* A duration that is too large is NULL_I64. */
+	/* A duration that is too large is NULL_I64, which is negative. */
 	if (phase == PHASE_WHOLE &&
 	    (dur < 0 || (e->described && described_is_merged(e->described))))
 		return count_parser_error(im);
