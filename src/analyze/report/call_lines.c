@@ -94,7 +94,8 @@ static struct call_process *call_process_get(struct call_lines *l, int64_t pid)
 	return p;
 }
 
-/* Takes over name, which may be NULL. */
+/* Sets the name of a descriptor; NULL: unknown or closed. Takes over name even if it cannot be
+ * stored, because the descriptor is too high or memory runs out. */
 static void call_process_set_fd(struct call_process *p, uint64_t fd, char *name, bool closes)
 {
 	if (fd >= FDS_MAX || (fd >= p->n && !name) ||
@@ -119,7 +120,8 @@ static void call_process_set_dir(struct call_process *p, char *dir)
 	p->dir = dir;
 }
 
-/* Gives the child of a process copies of its descriptors. */
+/* Gives the child of a process copies of its descriptors and its directory, in place of those of an
+ * earlier process with the child's pid. */
 static void call_process_fork(struct call_lines *l, const struct call_process *p, int64_t child)
 {
 	struct call_process *old = call_process_find(l, child), *c;
@@ -287,7 +289,8 @@ static const char *dir_of_path_argument(const struct call_lines *l, int path)
 	return l->process->dir;
 }
 
-/* Returns the whole path of an argument, as far as it is known; owned by the caller. */
+/* Returns the path of an argument, with the directory that it is relative to if this is known.
+ * NULL: the argument has no text, or memory runs out. The caller frees it. */
 static char *get_whole_path_argument(const struct call_lines *l, int arg)
 {
 	const char *path = get_argument_text(l, arg), *dir;
@@ -306,7 +309,7 @@ static char *get_whole_path_argument(const struct call_lines *l, int arg)
 	return strbuf_take(&b);
 }
 
-/* Descriptors that have no path, by the beginning of the call's name; the longer ones first. */
+/* Descriptors that have no path, by the beginning of the call's name. */
 static const struct {
 	const char *call;
 	const char *name;
@@ -351,7 +354,7 @@ static bool makes_close_on_exec(const struct call_lines *l)
 		if (arg >= 0)
 			return l->args[arg] & O_CLOEXEC;
 	}
-	/* struct open_how is text. */
+	/* In a trace, struct open_how is a text. */
 	return find_argument(l, CALL_HOW) >= 0 &&
 	       get_argument_text(l, find_argument(l, CALL_HOW)) &&
 	       strstr(get_argument_text(l, find_argument(l, CALL_HOW)), "O_CLOEXEC");
@@ -362,7 +365,7 @@ static bool call_is_named(const struct call_lines *l, const char *name)
 	return !strcmp(l->name, name);
 }
 
-/* Notes the two descriptors that pipe, pipe2 or socketpair made: the argument's text is "[3,
+/* Names the two descriptors that pipe, pipe2 or socketpair made: the argument's text is "[3,
  * 4]". */
 static void apply_descriptor_pair(struct call_lines *l, int arg)
 {
@@ -381,7 +384,7 @@ static void apply_descriptor_pair(struct call_lines *l, int arg)
 					    makes_close_on_exec(l));
 }
 
-/* Notes the copy of a descriptor, which all these calls return: dup(fd), dup2(fd, to), dup3(fd, to,
+/* Names the copy of a descriptor, which all these calls return: dup(fd), dup2(fd, to), dup3(fd, to,
  * flags), fcntl(fd, F_DUPFD, from). */
 static void apply_descriptor_copy(struct call_lines *l, bool closes)
 {
@@ -401,7 +404,7 @@ static void apply_fcntl(struct call_lines *l)
 		l->process->fds[fd].closes = l->args[2] & FD_CLOEXEC;
 }
 
-/* Notes the process's current directory after chdir, fchdir or getcwd. */
+/* Sets the process's current directory after chdir, fchdir or getcwd. */
 static void apply_dir(struct call_lines *l)
 {
 	if (call_is_named(l, "chdir"))
@@ -451,7 +454,7 @@ static char *name_of_new_descriptor(struct call_lines *l)
 
 static enum call_change find_call_change(const char *name)
 {
-	/* Calls whose names begin so change descriptors. */
+	/* Beginnings of the names of other calls that change descriptors or the directory. */
 	static const char *const others[] = {"chdir",  "clone", "close", "dup",	   "execve",
 					     "fchdir", "fcntl", "fork",	 "getcwd", "vfork"};
 	const struct call_row *row = call_row_find(name, strlen(name));
@@ -560,7 +563,7 @@ static void put_result(struct call_lines *l, struct strbuf *b)
 	}
 	call_result_put(l->row, l->result, b);
 	if (l->row && l->row->result == CALL_FD && l->process) {
-		/* The descriptor has its name after the call. */
+		/* The new descriptor has a name only after the effect of the call is applied. */
 		call_lines_apply(l);
 		put_name_of_fd(call_process_fd(l->process, l->result), b);
 	}

@@ -20,10 +20,11 @@ struct call_lines;
 struct call_lines *call_lines_new(const struct store *s);
 void call_lines_free(struct call_lines *l);
 
-/* Takes the next call: a row of TABLE_SLICE, of that thread. */
+/* Makes a row of TABLE_SLICE the current call, of the thread utid. Applies the effect of the
+ * previous call on descriptors first. */
 void call_lines_add(struct call_lines *l, uint32_t row, uint32_t utid);
-/* Appends the path that the call is about: its first path, else that of its first descriptor.
- * Returns false if there is none. */
+/* Appends the path that the current call is about: its first path, else that of its first
+ * descriptor. Returns false if there is none. */
 bool call_lines_append_path(struct call_lines *l, struct strbuf *b);
-/* Appends the call as a line, without the thread and the time. */
+/* Appends the current call as a line, without the thread and the time. */
 void call_lines_put(struct call_lines *l, struct strbuf *b);

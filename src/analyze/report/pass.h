@@ -68,7 +68,8 @@ struct cpu_wait {
 };
 
 /* Adds a group for each other thread that had the CPU during the wait, with the times of its runs.
- * Its key is number << 32 | utid; other: when that began. */
+ * The group's key is number << 32 | utid; `other` is when the thread first had the CPU in the
+ * wait. */
 void pass_add_holders(const struct pass_input *in, const struct cpu_wait *w, uint32_t number,
 		      struct groups *g);
 

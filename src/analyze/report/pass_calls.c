@@ -256,7 +256,7 @@ struct call_path {
 	char path[];
 };
 
-/* Returns NULL if memory runs out. */
+/* Returns the entry of a path, created if needed; NULL if memory runs out. */
 static struct call_path *call_path_get(struct call_path **paths, const struct strbuf *path)
 {
 	struct call_path *p;

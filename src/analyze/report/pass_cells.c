@@ -17,7 +17,8 @@ struct lines {
 	bool failed;
 };
 
-/* Returns false for an interval that no line has. */
+/* Finds the kind of time that an interval is, and the key of its line. Returns false for an
+ * interval that no line has. */
 static bool find_line_of_span(const struct lines *l, const struct pass_span *span,
 			      enum kind *ret_kind, uint32_t *ret_key)
 {

@@ -115,7 +115,7 @@ static int64_t find_longest_wait(const struct cgroup_sum *sum)
 
 	while (i && !sum->buckets[i])
 		i--;
-	/* The longest wait was before the window. */
+	/* The row with the longest wait may be outside of the window, and later rows lack it. */
 	return MAX(sum->longest, cgroup_wait_begin(i));
 }
 

@@ -99,7 +99,7 @@ static void code_points_deinit(struct code_points *c)
 	free(c->points.of);
 }
 
-/* Adds up the points by their stacks first. */
+/* Adds the points to the tree, summed by stack, and finishes it. Returns false if out of memory. */
 static bool add_points_to_tree(struct call_tree *t, const struct code_points *c)
 {
 	uint32_t n = t->code->s->tables[TABLE_STACK_CALLSITE].rows;
@@ -187,7 +187,8 @@ static int compare_points_by_utid(const void *a, const void *b)
 	return (x->utid > y->utid) - (x->utid < y->utid);
 }
 
-/* Adds the rows of each program. From here on utid of a point is its program, a string. */
+/* Adds the rows of each program. Sets `utid` of each point to its program, a string. Returns false
+ * if out of memory. */
 static bool add_program_rows(struct code_points *c, const struct pass_who *who,
 			     struct pass_rows *ret)
 {
@@ -242,7 +243,7 @@ static int compare_totals_descending(const void *a, const void *b)
 }
 
 /* Chooses the n largest nodes. A caller is never smaller than what it calls, and comes first, so
- * all callers of a chosen node are chosen. */
+ * all callers of a chosen node are chosen. Returns false if out of memory. */
 static bool choose_largest_nodes(const struct call_tree *t, struct shown_node *nodes, uint32_t n)
 {
 	int64_t *totals = malloc(((size_t)t->n + 1) * sizeof(*totals)), least;

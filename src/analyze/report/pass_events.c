@@ -232,7 +232,7 @@ static uint32_t number_field_value(struct events *e, struct numbering *n, uint8_
 	return number;
 }
 
-/* Returns the group of an event, or NULL if out of memory. */
+/* Returns the group of an event, created if needed; NULL if out of memory. */
 static struct event_group *pass_events_find_or_add_group(struct events *e, uint8_t event,
 							 const uint32_t numbers[static KEYS_MAX],
 							 uint32_t utid, uint32_t connection)

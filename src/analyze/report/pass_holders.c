@@ -19,8 +19,8 @@ static struct row_range find_rows_of_interval(const struct table *t, int64_t fro
 		       : (struct row_range){table_lower_bound(t, from), table_lower_bound(t, to)};
 }
 
-/* Finds the run that ended a wait, which has a first and a last row. Returns false if there is
- * none. */
+/* Sets *ret to the wait whose first row of thread_state is `row` and whose last one is `last`, with
+ * the CPU of the run that ended it. Returns false if the trace lacks that run. */
 static bool find_run_that_ended_wait(const struct store *s, uint32_t row, uint32_t last,
 				     struct cpu_wait *ret)
 {
@@ -171,7 +171,8 @@ static int compare_thread_and_time(const void *a, const void *b)
 	return x->ts < y->ts ? -1 : x->ts > y->ts;
 }
 
-/* Keeps those waits recorded by linux.waits that are waits for the quota. */
+/* Reads the waits for the quota that linux.waits recorded, sorted by thread and time. Returns false
+ * if out of memory. */
 static bool read_throttled(struct neighbour_walk *w)
 {
 	static const char reason[] = "cgroup throttle";
@@ -214,7 +215,8 @@ static bool is_recorded_as_throttled(const struct neighbour_walk *w, const struc
 	return MIN(end, of->end) - MAX(p->ts, of->begin) > (of->end - of->begin) / 2;
 }
 
-/* Sorts the rows of sched by CPU, in one count and one fill. */
+/* Lists the rows of sched by CPU, with one pass that counts and one that fills. Returns false if
+ * out of memory. */
 static bool sort_sched_rows_by_cpu(struct neighbour_walk *w)
 {
 	const struct table *t = &w->in->s->tables[TABLE_SCHED];
@@ -234,8 +236,8 @@ static bool sort_sched_rows_by_cpu(struct neighbour_walk *w)
 	return true;
 }
 
-/* Notes, for each state, the CPU that its thread ran on last: a preempted thread waits for that
- * CPU. */
+/* Sets, for each state, the CPU that its thread ran on last: a preempted thread waits for that CPU.
+ * Returns false if out of memory. */
 static bool find_cpus_before(struct neighbour_walk *w)
 {
 	const struct table *t = &w->in->s->tables[TABLE_THREAD_STATE];
@@ -313,8 +315,8 @@ static uint32_t find_first_run_after(const struct neighbour_walk *w, uint32_t cp
 	return lo > w->starts[cpu] ? lo - 1 : lo;
 }
 
-/* Calls part for each run on the CPU within the wait. Returns for how long no run is known, in
- * ns. */
+/* Calls part for each run of another thread on the CPU within the wait. Returns for how long no run
+ * is known, in ns. */
 static int64_t for_each_run_during_wait(const struct neighbour_walk *w, const struct cpu_wait *of,
 					void (*part)(void *ctx, enum wait_cause cause,
 						     const struct pass_span *s),
@@ -446,8 +448,8 @@ static void add_neighbour(void *ctx, enum wait_cause cause, const struct pass_sp
 			.ts = s->begin});
 }
 
-/* Fills the rows of those whose runs delayed chosen threads. Waits for the quota do not count:
- * other threads did not cause them. */
+/* Adds a row for each thread whose runs delayed chosen threads, by subject of these. Waits for the
+ * quota do not count: other threads did not cause them. */
 void pass_fill_neighbours(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct groups g = {.n = 0};

@@ -61,7 +61,7 @@ static int compare_points_by_thread(const void *a, const void *b)
 
 /* ---- holders ---- */
 
-/* Sorts the threads by tid and begin. Returns false if out of memory. */
+/* Lists the threads by tid and utid. Returns false if out of memory. */
 static bool sort_tids(struct lock_pass *l)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD];
@@ -131,7 +131,8 @@ static const char *find_known_by_word(const struct arg *a)
 	return NULL;
 }
 
-/* Reads the annotations of the wait: what it waited for, and who held it. */
+/* Reads the annotations of the wait: what it waited for, and who held it. Marks the holder in
+ * l->holds. */
 static void read_wait_annotations(struct lock_pass *l, struct lock_wait *w)
 {
 	const struct table *slices = &l->in->s->tables[TABLE_SLICE];
@@ -212,7 +213,8 @@ static void find_activities(struct lock_pass *l)
 	for (uint32_t row = 0; row < t->rows && !l->failed; row++) {
 		uint32_t utid = table_u32(t, STATE_UTID, row);
 
-		/* For other rows without an end, the next event is missing. */
+		/* A row without an end counts only if it is the last one of its thread: for other
+		 * rows, the next event is missing. */
 		if (table_dur(t, STATE_DUR, row) >= 0 || l->in->last_of_thread[utid] == row)
 			activities_add(l, &l->states, utid, row, table_ts(t, STATE_TS, row));
 	}
@@ -225,8 +227,8 @@ static void find_activities(struct lock_pass *l)
 		qsort(l->sleeps.of, l->sleeps.n, sizeof(*l->sleeps.of), compare_points_by_thread);
 }
 
-/* Returns the first activity of the thread that may last beyond ts: the last one that began
- * before. */
+/* Returns the index of the last activity of the thread that began by ts, as it may last beyond ts.
+ * Without one, returns the index after all activities that began earlier. */
 static size_t activities_find(const struct activities *a, uint32_t utid, int64_t ts)
 {
 	size_t n = LOWER_BOUND(

@@ -304,7 +304,8 @@ static const struct request_list *list_requests(const struct pass_input *in)
 
 enum request_key { BY_DEVICE, BY_LENGTH, BY_WHO };
 
-/* Of a group, flagged is the sum of the times in the queue, other the sum of the bytes. */
+/* Adds the requests to groups. Of a group, `flagged` is the sum of the times in the queue, and
+ * `other` the sum of the bytes. */
 static void add_requests(const struct request_array *l, enum request_key by,
 			 const struct pass_who *who, struct groups *g)
 {

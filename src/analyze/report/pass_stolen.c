@@ -51,7 +51,8 @@ static struct stolen *add_stolen(struct stolen_walk *w, const struct stolen *s)
 	return &w->list[w->n++];
 }
 
-/* Returns false if the trace lacks the wakeup: the thread may have waited for most of the span. */
+/* Returns true if the thread sleeps in the span, and the trace has its wakeup. Without the wakeup,
+ * the thread may have waited for most of the span. */
 static bool is_sleep_with_wakeup(const struct vcpu *v, size_t at)
 {
 	return v->spans[at].blocked && !(at + 1 < v->n && v->spans[at + 1].running);
@@ -106,7 +107,8 @@ static void add_stolen_of_interval(struct stolen_walk *w, struct stolen *of)
 	}
 }
 
-/* Returns the end of a row of thread_state; its begin if the end is not known. */
+/* Returns the end of a row of thread_state. Without an end, the last row of a thread lasts until
+ * the end of the window, and any other has no length. */
 static int64_t end_of_state(const struct pass_input *in, uint32_t row)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];

@@ -478,7 +478,8 @@ static bool next_timer_sleep(const struct pass_input *in, uint32_t *next, struct
 	return false;
 }
 
-/* longest: by group, the parts of its longest sleep. */
+/* Adds the sleeps to groups. *longest, which the caller frees, gets the longest sleep of each group
+ * by the group's number. */
 static void add_sleeps(const struct pass_input *in, const struct pass_who *who, struct groups *g,
 		       struct timer_sleep **longest, size_t *cap, bool *failed)
 {

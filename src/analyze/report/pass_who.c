@@ -124,8 +124,8 @@ static bool member_row_is_of_thread(const struct pass_who *w, uint32_t row, uint
 	return row < rows->rows && table_u32(rows, THREAD_CGROUP_UTID, row) == utid;
 }
 
-/* Returns the row of thread_cgroup at ts: the first one, if ts is before it. Most threads have one
- * row; the table is sorted by thread and time. */
+/* Returns the thread's row of thread_cgroup at ts; its first row if ts is earlier; NULL_U32 if it
+ * has none. Most threads have one row; the table is sorted by thread and time. */
 static uint32_t find_member_row(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
 	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];

@@ -60,7 +60,8 @@ struct writeback {
 	bool failed;
 };
 
-/* Returns the sums of an inode for a who, or NULL if out of memory. */
+/* Returns the sums for the pages of an inode that are charged to `who`, created if needed; NULL if
+ * out of memory. */
 static struct writeback_sum *writeback_get_sum(struct writeback *w, uint32_t who, uint32_t inode)
 {
 	const struct group *g =

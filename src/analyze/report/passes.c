@@ -186,7 +186,8 @@ static int passes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- a pass ---- */
 
-/* Returns an SQLite result code. */
+/* Reads the chosen control groups; ctx->chosen_groups stays NULL if there are none. Returns an
+ * SQLite result code. */
 static int passes_read_chosen_groups(struct context *ctx)
 {
 	uint32_t n = ctx->s->tables[TABLE_CGROUP].rows;
@@ -249,7 +250,7 @@ static int passes_prepare(struct context *ctx)
 	return r;
 }
 
-/* Runs the pass. by is copied. Returns NULL if out of memory. */
+/* Runs the pass. by is copied. Returns a result with one user, or NULL if out of memory. */
 static struct result *compute_result(const struct pass_table *t, const char *by, int64_t top,
 				     int64_t width)
 {
@@ -287,7 +288,8 @@ static struct result *compute_result(const struct pass_table *t, const char *by,
 	return ret;
 }
 
-/* Uses the last result again if it had the same arguments; otherwise computes a new one. */
+/* Sets *ret to the last result if it had the same arguments, otherwise to a new one. The caller
+ * becomes a user of it. Returns an SQLite result code. */
 static int passes_run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 		      struct result **ret)
 {

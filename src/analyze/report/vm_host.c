@@ -8,7 +8,7 @@
 #include "analyze/report/pass.h"
 #include "base/core/mem.h"
 
-/* More switches of a guest prove no more. */
+/* At most this many switches of a guest are compared: more would prove no more. */
 #define CHECKS_MAX 4096
 
 /* How far the converted clock of a guest may be behind that of its host, or ahead of it. */
@@ -80,7 +80,8 @@ static bool add_named_vcpus(struct vm_host *h, const struct pass_input *in)
 	return true;
 }
 
-/* Adds a thread for its first kvm_entry that has the number of the CPU (not so on arm64). */
+/* Handles the first kvm_entry of a thread: adds the thread as a virtual CPU if the event has the
+ * number of the CPU (on arm64 it has not). Returns false if out of memory. */
 static bool add_entered_vcpu(struct vm_host *h, const struct store *s, uint32_t row, bool *known)
 {
 	uint32_t utid = table_u32(&s->tables[TABLE_FTRACE], FTRACE_UTID, row);
@@ -136,7 +137,7 @@ static int compare_vcpus(const void *a, const void *b)
 	return x->utid < y->utid ? -1 : x->utid > y->utid;
 }
 
-/* Keeps one thread for each CPU. */
+/* Sorts the threads, and keeps one for each CPU. */
 static void sort_vcpus(struct vm_host *h)
 {
 	size_t n = 0;
