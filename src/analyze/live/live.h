@@ -51,7 +51,8 @@ uint64_t live_newest_time(const struct live *l);
 /* Calls fn with each group, or each program. g is valid during the call. */
 void live_each_group(const struct live *l, enum live_grouping kind,
 		     void (*fn)(void *ctx, const struct live_group *g), void *ctx);
-/* Returns the control group, valid as the above; NULL: unknown. */
+/* Returns the control group with this id, valid until the next call of live_add_packet() or
+ * live_end_period(); NULL: unknown. */
 const struct live_group *live_find_group(const struct live *l, uint64_t id);
 /* Returns the name of the file if a program was started by its path, which is a part of name. */
 const char *live_program_name(const char *name);

@@ -129,7 +129,7 @@ struct live {
  *	live_values.c						growth and rates
  */
 
-/* live_values.c: notes a poll of a source. */
+/* live_values.c: stores the time of a poll of a source. */
 void live_set_poll_time(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: when the first growth of v began. */
@@ -158,7 +158,8 @@ void live_groups_free(struct live *l);
 /* Returns the group, created if needed; NULL if there are too many or memory runs out. */
 struct live_group_entry *live_find_or_add_group(struct live *l, uint64_t id);
 
-/* live_machine.c: adds a line to live_ebpf_failures(), once. Makes it plain. */
+/* live_machine.c: adds a line, as plain text, to live_ebpf_failures(), unless it is there
+ * already. */
 void live_add_failure(struct live *l, struct strbuf *line);
 
 /* Sets the time of the last packet about the process to `at`, unless it has a later one. */

@@ -94,7 +94,7 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 
 /* ---- failures of linux.ebpf_counters ---- */
 
-/* Each failure is reported again whenever the state has been cleared. */
+/* A failure is reported again whenever the state was cleared, so a line may be there already. */
 void live_add_failure(struct live *l, struct strbuf *line)
 {
 	if (!line->s)

@@ -313,7 +313,7 @@ static bool next_repeated_value(struct pb_dec *d, struct pb_packed *packed, uint
 	return true;
 }
 
-/* Pairs tracks with values: two lists in one message, in the same order. */
+/* Sets the values of tracks: the message lists the tracks and the values in the same order. */
 static void read_track_value_pairs(struct live *l, const struct packet *p, uint32_t tracks_field,
 				   uint32_t values_field, bool is_double)
 {

@@ -31,8 +31,8 @@ void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t 
 	v->at = MAX(v->at, at);
 	if (!v->base_at)
 		v->base_at = since;
-	/* Growth that a screen missed, or from before the first poll of the source: when it began
-	 * is unknown. */
+	/* It is unknown when growth began that a screen missed, or that is from before the source's
+	 * first poll. So no rate includes it. */
 	if (at <= v->base_at)
 		v->base += more;
 }

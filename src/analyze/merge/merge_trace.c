@@ -192,7 +192,8 @@ static void put_system_info(struct merge_run *m, const struct pb_field *info)
 	pb_enc_close(e);
 }
 
-/* Copies a packet except for its sequence and its machine. */
+/* Writes a packet with its sequence and its machine in the merged trace, unless is_left_out().
+ * Keeps TraceStats for add_stats(). Returns 0, -ENOMEM, or what `write` returned. */
 static int merge_packet(void *ctx, const struct cut_packet *c)
 {
 	struct merge_run *m = ctx;

@@ -49,8 +49,8 @@ struct merge_input {
  * state is too large, or -ENOMEM. */
 int merge_input_read(struct merge_input *in);
 
-/* Why traces cannot be merged. `of` is the trace; for the last two reasons, `with` is the other
- * one. */
+/* Why traces cannot be merged. `of` is the trace; for MERGE_MACHINES and MERGE_REBOOT, `with` is
+ * the other one. */
 enum merge_refusal {
 	MERGE_POSSIBLE,
 	MERGE_NO_CLOCKS, /* a trace without a clock snapshot */
@@ -61,7 +61,9 @@ enum merge_refusal {
 	MERGE_SEQUENCES, /* too many sequences */
 };
 
-/* Numbers the machines and sequences. */
+/* Numbers the machines and the sequences of inputs that merge_input_read() has read. Returns why
+ * they cannot be merged, and sets the indexes of the inputs concerned, or returns
+ * MERGE_POSSIBLE. */
 enum merge_refusal merge_trace_plan(struct merge_input *inputs, size_t n, size_t *ret_of,
 				    size_t *ret_with);
 

@@ -143,7 +143,8 @@ static bool set_label_between(struct counter_meaning *m, const char *name, const
 	return true;
 }
 
-static bool is_growth(struct counter_meaning *m, enum metric_id metric)
+/* Makes the growth of a counter a metric. Returns true, for the callers. */
+static bool set_growth(struct counter_meaning *m, enum metric_id metric)
 {
 	m->metric = metric;
 	m->effect = EFFECT_GROWTH;
@@ -155,17 +156,17 @@ static bool is_growth(struct counter_meaning *m, enum metric_id metric)
 static bool match_softirq_counter(struct counter_meaning *m, const char *name)
 {
 	if (set_label_between(m, name, "softirq ", " time"))
-		return is_growth(m, METRIC_SOFTIRQ_TIME);
-	return set_label_between(m, name, "softirqs ", "") && is_growth(m, METRIC_SOFTIRQS);
+		return set_growth(m, METRIC_SOFTIRQ_TIME);
+	return set_label_between(m, name, "softirqs ", "") && set_growth(m, METRIC_SOFTIRQS);
 }
 
 /* Matches counters of locks, such as "rwsem read wait time" and "rwsem read waits". */
 static bool match_lock_counter(struct counter_meaning *m, const char *name)
 {
 	bool found = set_label_between(m, name, "", " wait time")
-			     ? is_growth(m, METRIC_LOCK_WAIT_TIME)
+			     ? set_growth(m, METRIC_LOCK_WAIT_TIME)
 			     : set_label_between(m, name, "", " waits") &&
-				       is_growth(m, METRIC_LOCK_WAITS);
+				       set_growth(m, METRIC_LOCK_WAITS);
 
 	for (char *c = m->labels[0]; *c; c++)
 		if (*c == ' ')
@@ -189,7 +190,7 @@ static bool match_io_counter(struct counter_meaning *m, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!set_label_between(m, name, "io.stat ", kinds[i].suffix))
 			continue;
-		is_growth(m, kinds[i].metric);
+		set_growth(m, kinds[i].metric);
 		m->effect = EFFECT_TOTAL;
 		set_label(m, 1, kinds[i].operation, strlen(kinds[i].operation));
 		return true;
@@ -203,7 +204,7 @@ static bool match_name_patterns(enum counter_place place, const char *name,
 {
 	if (place == PLACE_EBPF || place == PLACE_LOCKS || place == PLACE_MEMORY)
 		if (set_label_between(m, name, "", " lost"))
-			return is_growth(m, METRIC_LOST);
+			return set_growth(m, METRIC_LOST);
 	if (place == PLACE_CPU)
 		return match_softirq_counter(m, name);
 	if (place == PLACE_LOCKS)
@@ -211,12 +212,12 @@ static bool match_name_patterns(enum counter_place place, const char *name,
 	if (place == PLACE_CGROUP)
 		return match_io_counter(m, name);
 	if (place == PLACE_COST && set_label_between(m, name, "", "")) {
-		is_growth(m, METRIC_PROBE_TIME);
+		set_growth(m, METRIC_PROBE_TIME);
 		m->effect = EFFECT_PERCENT;
 		return true;
 	}
 	return place == PLACE_REASONS && set_label_between(m, name, "", "") &&
-	       is_growth(m, METRIC_DROPPED_PACKETS);
+	       set_growth(m, METRIC_DROPPED_PACKETS);
 }
 
 struct counter_meaning counter_find_meaning(enum counter_place place, const char *name)

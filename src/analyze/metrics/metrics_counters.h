@@ -49,7 +49,8 @@ struct counter_meaning {
 	char labels[2][COUNTER_LABEL_SIZE]; /* "": none; the device of PLACE_DISK is left "" */
 };
 
-/* name: of the track, NUL-terminated. */
+/* Returns the meaning of a counter track by its name, which is NUL-terminated, and the place of its
+ * group; EFFECT_NONE: the track is of no interest. */
 struct counter_meaning counter_find_meaning(enum counter_place place, const char *name);
 /* Returns the place of the tracks below a group. */
 enum counter_place counter_find_place(enum counter_place place, const char *group);

@@ -154,7 +154,7 @@ static struct metrics_series *find_series_of_track(struct metrics_feed *f, struc
 	return metrics_series_get(f->table, m->metric, t->subject, first, m->labels[1]);
 }
 
-/* Returns the series of a track, or NULL. */
+/* Returns the series of a track, created if needed, or NULL. Remembers it in the track. */
 static struct metrics_series *metrics_track_series(struct metrics_feed *f, struct metrics_track *t)
 {
 	if (t->series && t->generation == f->table->generation)

@@ -35,7 +35,8 @@ void metrics_feed_free(struct metrics_feed *f);
 void metrics_feed_begin_session(struct metrics_feed *f);
 /* Adds a TracePacket. Its bytes are untrusted. */
 void metrics_feed_add(struct metrics_feed *f, const uint8_t *data, size_t len);
-/* realtime_offset_ns: CLOCK_REALTIME minus CLOCK_BOOTTIME. */
+/* Ends a period: adds the costs of eBPF programs, removes subjects without packets, and chooses
+ * subjects. realtime_offset_ns: CLOCK_REALTIME minus CLOCK_BOOTTIME. */
 void metrics_feed_end_period(struct metrics_feed *f, int64_t realtime_offset_ns);
 /* Returns what linux.ebpf_counters could not do, one sentence a line; "" if there is nothing. */
 const char *metrics_feed_failures(const struct metrics_feed *f);

@@ -272,8 +272,9 @@ static bool metrics_has_reached_label_limit(const struct metrics_table *t, enum 
 	return n >= caps[metric];
 }
 
-/* Returns the series with the label "other", for which a new label leaves its values because there
- * is no room. NULL for gauges, which cannot be added up. */
+/* Returns the series with the label "other", which counts the values of a new label for which there
+ * is no room. For gauges, which cannot be added up, counts a series that is left out, and returns
+ * NULL. */
 static struct metrics_series *metrics_series_get_other(struct metrics_table *t,
 						       enum metric_id metric,
 						       struct metrics_subject *subject,

@@ -100,8 +100,7 @@ void metrics_subject_free(struct metrics_table *t, struct metrics_subject *s);
 /* Chooses the subjects with series of their own: those whose CPU time grew most since the last
  * call. */
 void metrics_subjects_choose(struct metrics_table *t);
-/* From now on the labels of the subject do not change, so it may be chosen; it is, if there is
- * room. */
+/* Fixes the labels of the subject, so that it may be chosen, and chooses it if there is room. */
 void metrics_subject_choose(struct metrics_table *t, struct metrics_subject *s);
 
 /* Appends NAME="VALUE" to labels in the form of a key, if the value is not empty. */

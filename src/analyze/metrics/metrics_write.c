@@ -281,7 +281,7 @@ static void encode_label(struct pb_enc *e, uint32_t field, const char *name, siz
 	pb_enc_close(e);
 }
 
-/* Splits labels as in a key into pairs. */
+/* Encodes labels, which are in the form of a key, as pairs. */
 static void encode_labels(struct pb_enc *e, const char *at)
 {
 	char value[METRICS_LABEL_MAX + 1];

@@ -73,7 +73,7 @@ static bool is_loss_stat(const struct page *p, uint32_t row)
 	       key == STAT_FTRACE_CPU_OVERRUN_DELTA;
 }
 
-/* Counts of what the importer or the recorder lost, as [name, value, description]. */
+/* Writes the counts of what the importer or the recorder lost, as [name, value, description]. */
 static void page_put_losses(struct page *p, FILE *to)
 {
 	const struct table *t = &p->store->tables[TABLE_STATS];

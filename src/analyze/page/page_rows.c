@@ -32,8 +32,8 @@ static int compare_row_times(const void *a, const void *b, void *table)
 	return tx != ty ? (tx > ty) - (tx < ty) : (x > y) - (x < y);
 }
 
-/* Copies the rows of the window, sorted. This is for a part of a trace, or a table that is not
- * sorted. */
+/* Copies the rows of the window, sorted: for a part of a trace, or for a table that is not sorted.
+ * Returns 0 or -ENOMEM. */
 static int copy_rows_of_window(const struct page *p, struct table *t, const uint32_t *rows,
 			       uint32_t n, unsigned dur, struct row_list *ret)
 {

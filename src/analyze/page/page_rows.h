@@ -32,7 +32,7 @@ int page_list_rows(const struct page *p, enum store_table table, unsigned column
 		   unsigned dur, struct row_list *ret);
 void row_list_deinit(struct row_list *l);
 
-/* A row, or 0 for NULL. */
+/* Returns a row + 1, or 0 for NULL_U32. */
 static inline uint64_t page_plus_1(uint32_t row)
 {
 	return row == NULL_U32 ? 0 : (uint64_t)row + 1;

@@ -57,7 +57,8 @@ static void put_functions(struct page *p, const struct code *code)
 }
 
 /* Fills the columns of the call sites; a frame with inlined functions becomes a site for each
- * function. Sets *ret to the innermost site of each frame, by call site; owned by the caller. */
+ * function. Sets *ret to the innermost site of each frame, by call site; the caller frees it, even
+ * on failure. Returns 0 or -ENOMEM. */
 static int put_call_sites(struct page *p, const struct code *code, uint32_t **ret)
 {
 	const struct table *t = stacks_table(p, TABLE_STACK_CALLSITE);
@@ -81,7 +82,7 @@ static int put_call_sites(struct page *p, const struct code *code, uint32_t **re
 	return 0;
 }
 
-/* Adds a sample, unless it has no stack or is outside of the window. */
+/* Adds a sample, unless it has no stack or is outside of the window. Returns 0 or -ENOMEM. */
 static int profile_add(struct profile *f, const struct page *p, struct page_sample sample)
 {
 	if (sample.site >= stacks_table(p, TABLE_STACK_CALLSITE)->rows || sample.ts < p->from ||
@@ -174,7 +175,8 @@ static int add_samples_of_session(const struct page *p, uint32_t session, bool i
 	return r;
 }
 
-/* Finds the name and the unit of the weights, by the track of the first counter. */
+/* Appends the name of the session's weights to `name`, and sets the unit: both are those of the
+ * track of the first counter. */
 static void put_session_name(const struct page *p, uint32_t session, struct profile *f,
 			     struct strbuf *name)
 {

@@ -103,7 +103,8 @@ static void put_samples(struct page *p, const struct row_list *l)
 	}
 }
 
-/* Leaves out a track without slices and samples in the window, unless it is a parent. */
+/* Writes a track with its slices and samples. Leaves out a track that has none in the window,
+ * unless it is a parent. Returns 0 or -ENOMEM. */
 static int put_track_and_rows(struct page *p, uint32_t row, bool is_parent)
 {
 	struct row_list slices, samples;

@@ -38,8 +38,8 @@ static void counters_free(void *p)
 	free(c);
 }
 
-/* Returns NULL if out of memory. */
-static struct counter_rows *counters_find(struct counters *c, int64_t track_id)
+/* Returns the rows of a track, created if needed; NULL if out of memory. */
+static struct counter_rows *counters_find_or_add(struct counters *c, int64_t track_id)
 {
 	struct counter_rows *rows;
 
@@ -66,7 +66,7 @@ static void counters_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 	if (c && !*c)
 		*c = calloc(1, sizeof(**c));
-	rows = c && *c ? counters_find(*c, sqlite3_value_int64(argv[2])) : NULL;
+	rows = c && *c ? counters_find_or_add(*c, sqlite3_value_int64(argv[2])) : NULL;
 	if (!rows || array_reserve(&rows->v, &rows->cap, rows->n + 1, sizeof(*rows->v))) {
 		sqlite3_result_error_nomem(ctx);
 		return;

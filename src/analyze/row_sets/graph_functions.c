@@ -243,7 +243,7 @@ static bool search_add_row(struct search *s, struct visit v)
 	return row;
 }
 
-/* Marks a node as visited, and queues the ends of its edges. */
+/* Marks a node as visited, and queues the ends of its edges. Returns false if out of memory. */
 static bool search_expand(struct search *s, size_t node, bool last_edge_first)
 {
 	size_t begin, end;
@@ -261,14 +261,15 @@ static bool search_expand(struct search *s, size_t node, bool last_edge_first)
 	return true;
 }
 
-/* Adds the row of a node, unless it was visited, and queues the ends of its edges. */
+/* Adds the row of a node, unless it was visited, and queues the ends of its edges. Returns false if
+ * out of memory. */
 static bool search_visit(struct search *s, struct visit v, bool last_edge_first)
 {
 	return s->visited[v.node] == s->round ||
 	       (search_add_row(s, v) && search_expand(s, v.node, last_edge_first));
 }
 
-/* The queue is a stack here: the node of the first edge has to be on top. */
+/* Searches depth first: the queue is a stack, on which the node of the first edge is on top. */
 static bool search_depth_first(struct search *s)
 {
 	while (s->n)
@@ -318,8 +319,9 @@ static void breadth_first_call(sqlite3_context *ctx, int argc, sqlite3_value **a
 
 /* ---- searching within a weight ---- */
 
-/* The weight is the sum over the edges by which nodes were reached. is_floor: the node that exceeds
- * the target is visited, too. */
+/* Searches depth first from a root, until the weights of the edges to the visited nodes add up to
+ * more than the target. is_floor: the node that exceeds the target is visited, too. Returns false
+ * if out of memory. */
 static bool search_within_weight(struct search *s, int64_t root, int64_t target, bool is_floor)
 {
 	struct visit v = {.node = search_node(s, root), .parent = NO_NODE};

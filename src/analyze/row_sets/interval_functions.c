@@ -75,7 +75,8 @@ static char *make_partition_key(int n, sqlite3_value **argv)
 	return strbuf_take(&key);
 }
 
-/* Returns NULL if out of memory. argv: names and values. */
+/* Returns the partition of these values, added if needed; NULL if out of memory. argv: names and
+ * values. */
 static struct partition *find_or_add_partition(struct intervals *set, sqlite3_value **argv)
 {
 	_cleanup_(freep) char *key = make_partition_key(set->n_columns, argv);
@@ -215,7 +216,8 @@ static void drop_ended_pieces(struct open_pieces *open, const struct piece *v, i
 }
 
 /* Adds what a piece has in common with each open one of the other side. a_first: the piece is one
- * of the result so far, the open ones are of set number `set`. Returns false if out of memory. */
+ * of the result so far, the open ones are of set number `set`. Returns false if out of memory, or
+ * if there are too many pieces. */
 static bool intersect_piece_with_open(const struct piece *piece, const struct open_pieces *open,
 				      const struct piece *others, bool a_first, int set,
 				      struct pieces *out)
@@ -244,7 +246,8 @@ static bool open_piece(struct open_pieces *open, size_t at)
 	return true;
 }
 
-/* a: what the sets before have in common; b: the pieces of set number `set`. */
+/* Adds what a, which the sets before have in common, has in common with b, the pieces of set number
+ * `set`. Returns false if out of memory, or if there are too many pieces. */
 static bool intersect_sets(const struct pieces *a, const struct pieces *b, int set,
 			   struct pieces *out)
 {
@@ -310,7 +313,8 @@ static bool add_rows(struct result_rows *rows, const struct pieces *pieces, int 
 	return true;
 }
 
-/* Adds the rows of one partition of the first set. Returns false if out of memory. */
+/* Adds the rows of one partition of the first set. Returns false if out of memory, or if there are
+ * too many pieces or rows. */
 static bool intersect_partition(struct intervals *const *sets, int n_sets,
 				const struct partition *p, struct result_rows *rows)
 {

@@ -44,7 +44,7 @@ void result_rows_put(void *rows);
 struct cell *result_rows_add(struct result_rows *rows);
 /* Keeps a copy of a value, as long as the rows. Returns NULL if out of memory. */
 sqlite3_value *result_rows_keep(struct result_rows *rows, sqlite3_value *v);
-/* Makes the rows the result of a function, which takes them; without rows: an error. */
+/* Makes the rows the result of a function, and takes over the caller's reference. */
 void result_rows_return(sqlite3_context *ctx, struct result_rows *rows);
 
 int result_rows_register(sqlite3 *db);

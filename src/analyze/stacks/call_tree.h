@@ -50,7 +50,8 @@ void call_tree_deinit(struct call_tree *t);
 /* Adds a stack, by its innermost call site; NULL_U32: no stack was taken, nothing is added. Returns
  * false if out of memory. */
 bool call_tree_add(struct call_tree *t, uint32_t site, int64_t weight, int64_t n);
-/* Adds up the totals and sorts the children of each node by them, the largest first. */
+/* Adds up the totals and sorts the children of each node by them, the largest first. Returns false
+ * if out of memory. */
 bool call_tree_finish(struct call_tree *t);
 /* Returns the node after `node` from the root down, 0 after the last one. */
 uint32_t call_tree_next(const struct call_tree *t, uint32_t node);

@@ -94,7 +94,8 @@ static enum code_kind kind_of_frame(const struct code_reader *r, uint32_t frame,
 						     : CODE_KERNEL;
 }
 
-/* Returns the function, made at its first use, or NULL_U32 if out of memory. */
+/* Returns the function of a frame by its name, added at its first use; NULL_U32 if out of memory.
+ * name NULL_U32: the code has no name. */
 static uint32_t get_code_function(struct code_reader *r, uint32_t frame, uint32_t name)
 {
 	const struct store *s = r->c->s;
@@ -142,7 +143,8 @@ static bool add_function_to_chain(struct code_reader *r, uint32_t function)
 	return true;
 }
 
-/* Adds the functions of a frame: those of its symbols, the innermost first, or else its own. */
+/* Adds the functions of a frame, the outermost first: those of its symbols, which begin with the
+ * innermost one, or else its own. Returns false if out of memory. */
 static bool read_functions_of_frame(struct code_reader *r, uint32_t frame)
 {
 	const struct table *frames = &r->c->s->tables[TABLE_STACK_FRAME];

@@ -55,7 +55,8 @@ static bool stack_profile_add_type(struct stack_profile *of, const char *type, c
 	return of->types[of->n_types - 1] && of->units[of->n_types - 1];
 }
 
-/* Returns false if out of memory. */
+/* Adds the types and units that the arguments name, or else one type, samples. Returns false if out
+ * of memory. */
 static bool stack_profile_add_types(struct stack_profile *of, int argc, sqlite3_value **argv)
 {
 	bool good = true;

@@ -59,7 +59,7 @@ static uint32_t *find_main_threads(const struct store *s)
 	return ret;
 }
 
-/* Reads the weights of a total: values of the counters with these names. */
+/* Reads the weights of a total: the values of its counters "blocked" and "waits". */
 static void read_weights(const struct store *s, const struct sample_words *w, uint32_t set,
 			 struct stack_point *p)
 {
@@ -81,7 +81,8 @@ static void read_weights(const struct store *s, const struct sample_words *w, ui
 	}
 }
 
-/* Returns the reason of a total: the name of its innermost frame. */
+/* Returns the reason of a total: the name of its innermost frame, if it is in brackets; otherwise
+ * NULL_U32. */
 static uint32_t reason_of_total(const struct store *s, uint32_t site)
 {
 	uint32_t frame = table_u32(&s->tables[TABLE_STACK_CALLSITE], STACK_CALLSITE_FRAME, site);
@@ -172,7 +173,8 @@ static uint32_t *find_call_sites_of_slices(const struct store *s, unsigned colum
 	return ret;
 }
 
-/* Sets *ret to the threads of tracks of waits, by track; NULL if there is no such track. */
+/* Sets *ret to the threads of tracks of waits, by track, which the caller frees; to NULL if there
+ * is no such track. Returns false if out of memory. */
 static bool find_wait_tracks(const struct store *s, uint32_t **ret)
 {
 	const struct table *t = &s->tables[TABLE_TRACK];

@@ -262,7 +262,8 @@ static void decode_described(const struct store *s, const struct generic_event *
 		decode_described_field(s, g, &f, l);
 }
 
-/* further: NULL if the trace describes no further fields. */
+/* Lists the arguments of an event that this version knows. further: the description of its other
+ * fields; NULL if the trace has none. */
 static void decode_known(const struct store *s, const struct event_row *e,
 			 const struct generic_event *further, struct pb_dec *d, struct arg_list *l)
 {

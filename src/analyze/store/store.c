@@ -69,7 +69,8 @@ uint64_t store_find_place(const struct store *s, const uint8_t *p)
 	return b->begin + (uint64_t)(p - b->data);
 }
 
-/* Unpacks the contents of a compressed packet again, if they are still the same. */
+/* Unpacks the contents of a compressed packet again. b->data stays NULL if this fails, or if they
+ * are not the same as before. */
 static void unpack_again(const struct store *s, struct trace_bytes *b)
 {
 	struct strbuf contents = {0};

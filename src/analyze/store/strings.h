@@ -37,7 +37,7 @@ uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The buffer must not be cut: that is an error if out of memory. */
+/* Interns the text of a buffer. If the buffer has failed, sets the budget's error and returns 0. */
 uint32_t strings_intern_buf(struct strings *t, const struct strbuf *b);
 
 /* Returns the id of a string that was interned before, or NULL_U32. */
