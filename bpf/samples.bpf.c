@@ -91,7 +91,7 @@ static __always_inline void add_user_stack(void *ctx, struct stack_sample *s)
  * half full, and for tables. */
 static __always_inline __u64 wakeup_flags(const struct stack_sample *s, struct sample_cpu *c)
 {
-	if (unwind_is_wakeup_due(s->error, s->time, &c->woken))
+	if (unwind_request_wakeup(s->error, s->time, &c->woken))
 		return BPF_RB_FORCE_WAKEUP;
 	return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) * 2 >
 			       bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE)

@@ -20,7 +20,7 @@
 /* The value of the per-CPU array "cpus". */
 struct sample_cpu {
 	__u64 lost; /* samples that found no room in the ring */
-	__u64 woken; /* unwind_is_wakeup_due() */
+	__u64 woken; /* unwind_request_wakeup() */
 };
 
 struct stack_sample {

@@ -565,7 +565,8 @@ static __always_inline int unwind_frame(struct unwind_stack *u)
 /* ---- all frames ---- */
 
 #ifdef SONDA_NO_LOOP
-/* The verifier checks a global function once, and not for each turn of the loop that calls it. */
+/* Unwinds a frame and goes to its caller. Returns 1 at the end of the walk. The verifier checks a
+ * global function once, and not for each turn of the loop that calls it. */
 __attribute__((noinline)) int unwind_next(void)
 {
 	struct unwind_stack *u = unwind_scratch();
@@ -677,7 +678,8 @@ __attribute__((noinline)) int unwind_begin(void)
 	return settings.switches & SONDA_ON_X86_64 ? unwind_begin_x86_64(u) : unwind_begin_arm64(u);
 }
 
-/* Returns 1 if the thread was unwound by the tables. */
+/* Unwinds the thread by the tables. Returns 0 if it cannot be unwound by them (a 32-bit program, no
+ * tables), or if their space was used again meanwhile. */
 static __always_inline int unwind_by_tables(struct unwind_stack *u)
 {
 	__u32 zero = 0, changes;
@@ -716,10 +718,10 @@ static __always_inline struct unwind_stack *unwind_user(void *ctx)
 	return u;
 }
 
-/* Returns 1 if the reader is to be woken for a stack, because the tables lack a file. *woken is the
- * last such wakeup by this CPU. Many processes live for less than a period of the reader: the
- * younger the process, the sooner it is woken again. */
-static __always_inline int unwind_is_wakeup_due(__u32 error, __u64 now, __u64 *woken)
+/* Returns 1, and sets *woken to now, if the reader is to be woken for a stack because the tables
+ * lack a file. *woken is the last such wakeup by this CPU. Many processes live for less than a
+ * period of the reader: the younger the process, the sooner it is woken again. */
+static __always_inline int unwind_request_wakeup(__u32 error, __u64 now, __u64 *woken)
 {
 	const struct task_struct *leader = CURRENT(group_leader);
 	__u64 age, interval;

@@ -255,7 +255,7 @@ __attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
  * half full, and for tables. */
 static __always_inline __u64 wakeup_flags(struct waits_cpu *c, __u32 error, __u64 now)
 {
-	if (unwind_is_wakeup_due(error, now, &c->woken))
+	if (unwind_request_wakeup(error, now, &c->woken))
 		return BPF_RB_FORCE_WAKEUP;
 	return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) * 2 >
 			       bpf_ringbuf_query(&waits, BPF_RB_RING_SIZE)
@@ -263,7 +263,8 @@ static __always_inline __u64 wakeup_flags(struct waits_cpu *c, __u32 error, __u6
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* Returns the hash; 0 if the reader cannot get the stack. */
+/* Sends the stack, unless the reader has it. Returns its hash; 0 if it found no room in the
+ * ring. */
 static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, __u64 now)
 {
 	/* A mask, because the verifier of 6.1 loses the bounds of a comparison before the size is
@@ -303,8 +304,9 @@ static __always_inline __u64 send_kernel_stack(struct waits_cpu *c, struct scrat
 	return send_stack(c, s, now);
 }
 
-/* Sends the stack of the running thread. The same addresses mean other code in another process, and
- * after an exec. */
+/* Sends the user stack of thread t, which is running. Returns its hash; 0: the thread has none, or
+ * the budget is used up. The hash contains the process and its execs, because the same addresses
+ * mean other code in another process, and after an exec. */
 static __always_inline __u64 send_user_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					     struct task_struct *t, __u64 now)
 {
@@ -341,7 +343,7 @@ static __always_inline __u64 send_user_stack(void *ctx, struct waits_cpu *c, str
 }
 
 /* Sends the stack of the waker: the running thread, or an interrupt. The code that an interrupt
- * stopped did not wake the thread, so the stack ends there. */
+ * stopped did not wake the thread, so the stack ends there. Returns its hash; 0: there is none. */
 static __always_inline __u64 send_waker_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					      __u64 now, __u32 *ret_is_interrupt)
 {
@@ -413,7 +415,8 @@ static __always_inline void add_total(struct wait_key *k, __u64 ns, __u64 now)
 	add_sum_without_stacks(k, &one);
 }
 
-/* Waits that find no room show up as the difference to the other totals. */
+/* Adds the wait to a total of its waker, if the waker's stack was sent. Waits that find no room
+ * show up as the difference to the other totals. */
 static __always_inline void add_total_of_waker(struct scratch *m, __u64 ns, __u64 now)
 {
 	const struct wait_event *e = &m->event;
@@ -951,7 +954,7 @@ int BPF_PROG(on_unlock, void *lock, int ret)
 
 /* ---- iterators ---- */
 
-/* Threads that sleep when the recording begins: their waits begin with it. */
+/* Begins the waits of threads that sleep when the recording begins. Also finds regs_offset. */
 SEC("iter/task")
 int seed_waits(struct bpf_iter__task *ctx)
 {
@@ -977,8 +980,8 @@ int seed_waits(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Threads that sleep at the end of the recording. Writes a struct wait_event for each, however
- * short its wait has been so far. */
+/* Ends the waits of threads that sleep at the end of the recording. Writes a struct wait_event for
+ * each, however short its wait has been so far. */
 SEC("iter/task")
 int open_waits(struct bpf_iter__task *ctx)
 {

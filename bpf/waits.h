@@ -59,7 +59,7 @@ enum wait_state {
 #define WAIT_COMPAT 2u /* the call is of the 32-bit table */
 #define WAIT_BEGAN_BEFORE 4u /* it began before the recording, whose begin is used instead */
 #define WAIT_STILL_WAITS 8u /* it lasts past the end of the recording */
-#define WAIT_WAKER_IS_INTERRUPT 16u /* the waker is the thread that an interrupt stopped */
+#define WAIT_WAKER_IS_INTERRUPT 16u /* an interrupt ended the wait: no thread is its waker */
 #define WAIT_KERNEL_THREAD 32u
 #define WAIT_OF_WAKER 128u /* only in a wait_key: its stacks are those of the waker */
 #define WAIT_HOLDER_IS_IN_FUTEX 64u /* a PI futex: its value is the holder, also for the kernel */
@@ -170,5 +170,5 @@ struct waits_cpu {
 	/* the second of the budget: its begin, and what it has used */
 	__u64 second;
 	struct waits_budget used;
-	__u64 woken; /* unwind_is_wakeup_due() */
+	__u64 woken; /* unwind_request_wakeup() */
 };

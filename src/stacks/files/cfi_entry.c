@@ -77,7 +77,8 @@ bool cfi_next_entry(const struct cfi_section *s, uint64_t *at, struct cfi_entry 
 	return true;
 }
 
-/* Handles the letters after 'z' of an augmentation string, each of which may have data. */
+/* Handles the letters after 'z' of an augmentation string, each of which may have data. Returns
+ * false if a letter is unknown or its data are incomplete. */
 static bool read_augmentation(const char *letters, struct cfi_bytes data, struct cfi_cie_entry *c)
 {
 	uint64_t byte, address;

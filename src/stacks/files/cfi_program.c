@@ -106,7 +106,7 @@ static void restore_register(struct cfi_program *p, uint64_t number)
 		set_register(p, number, *r);
 }
 
-/* Begins the next row. The address may pass the end: then the row is the last one. */
+/* Moves the address of the next row. It may pass the end: then the current row is the last one. */
 static bool begin_next_row(struct cfi_program *p, uint64_t delta)
 {
 	if (__builtin_mul_overflow(delta, p->cie->code_factor, &delta) ||
@@ -146,7 +146,7 @@ static bool define_cfa(struct cfi_program *p, uint8_t op)
 	return true;
 }
 
-/* Instructions with a register and, mostly, an operand. */
+/* Executes an instruction with a register and, mostly, an operand. */
 static bool save_register(struct cfi_program *p, uint8_t op)
 {
 	struct cfi_register r = {.saved = CFI_OTHER};

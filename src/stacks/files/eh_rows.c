@@ -204,7 +204,8 @@ static int add_cie(struct eh_reader *e, uint64_t offset, struct cfi_bytes body)
 	return 0;
 }
 
-/* Returns the number of the entry, or n_cies. The linkers write it before its functions. */
+/* Returns the index of the entry at the offset, or n_cies. The linkers write it before its
+ * functions. */
 static size_t find_cie(const struct eh_reader *e, uint64_t offset)
 {
 	size_t low = 0, high = e->n_cies;
@@ -280,7 +281,7 @@ static uint64_t hash_rule(const struct eh_reader *e, const struct unwind_rule *r
 }
 
 /* Returns the number of an equal rule, which it adds if it is new. UNWIND_NO_CALLER: there is no
- * room. */
+ * room, or memory runs out. */
 static uint16_t find_or_add_rule(struct eh_reader *e, const struct unwind_rule *rule)
 {
 	struct eh_rows *r = &e->result;
@@ -330,7 +331,8 @@ static int compare_by_begin(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Adds a row. One for the same address is replaced; an equal neighbour is extended. */
+/* Adds a row. One for the same address is replaced; an equal neighbour is extended. Returns 0,
+ * -ENOSPC above max_rows, or -ENOMEM. */
 static int add_row(struct eh_reader *e, uint32_t address, uint16_t rule)
 {
 	struct eh_rows *r = &e->result;
@@ -347,7 +349,8 @@ static int add_row(struct eh_reader *e, uint32_t address, uint16_t rule)
 	return 0;
 }
 
-/* Adds the rows of a function up to `end`, where another one may begin. */
+/* Adds the rows of a function up to `end`, where another one may begin. From the first wrong
+ * instruction on, the rule is UNWIND_NO_CALLER. Returns 0, -ENOSPC above a limit, or -ENOMEM. */
 static int add_rows_of_function(struct eh_reader *e, const struct eh_function *f, uint32_t end)
 {
 	const struct eh_cie *c = &e->cies[f->cie];
@@ -390,8 +393,8 @@ static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
 		       : add_row(e, (uint32_t)address + EH_ENTRY_MAX, UNWIND_NO_RULE);
 }
 
-/* Moves row b into the row before, if they differ only in the distance of the CFA from sp. Returns
- * false if they differ in more. */
+/* Merges row b into row a, which precedes it, if their rules differ only in the distance of the CFA
+ * from sp. Returns false if they differ in more. */
 static bool merge_into_row(const struct eh_rows *r, struct unwind_row *a,
 			   const struct unwind_row *b)
 {

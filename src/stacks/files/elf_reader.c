@@ -103,7 +103,8 @@ static struct {
 	char path[FILE_PATH_MAX];
 } last_file;
 
-/* Adds a record for each address of the request that the mapping contains. */
+/* Adds a record of the mapping for each address of the request that it contains, or, if it is
+ * anonymous and follows a file's mapping, a record of that mapping with is_behind. */
 static void elf_reader_add_data_mapping(int to, struct span line)
 {
 	struct file_data_mapping d = {.is_behind = 0};
@@ -213,7 +214,8 @@ static int read_elf(int fd, uint32_t *ret_file)
 	return 0;
 }
 
-/* Only root and the owner of a file may decide what its functions are called. */
+/* Replaces the symbols of a file by those of its debug file, if that belongs to root or to the
+ * owner of the file: only they may decide what its functions are called. */
 static void read_debug_file(int fd)
 {
 	struct open_file *f = &files[request.file];
@@ -251,8 +253,9 @@ static struct jit_process *jit_process_find(uint32_t number)
 	return NULL;
 }
 
-/* Returns the process of the request. may_add: a new one takes a free element, or that of another
- * process of this user if the user's share is used up. NULL: there is none. */
+/* Returns the process of the request; NULL: there is none. may_add: adds it if it is new, in a free
+ * element or, if its user's share is used up, in place of that user's least recently used
+ * process. */
 static struct jit_process *jit_process_get(bool may_add)
 {
 	struct jit_process *unused = NULL, *oldest = NULL;
@@ -300,7 +303,8 @@ static void keep_jit_file_open(struct jit_file *f, uid_t owner, int *fd)
 		f->fd = TAKE_FD(*fd);
 }
 
-/* Reads the names in a file of compiled code. fd: -errno if the file could not be opened. */
+/* Reads the names in a file of compiled code. *fd: -errno if the file could not be opened; set to
+ * -1 if the file stays open. Returns 0 or -errno. */
 static int read_jit_file(int *fd)
 {
 	bool is_map = request.kind == FILE_REQUEST_PERF_MAP, has_moved;

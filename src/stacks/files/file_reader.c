@@ -134,8 +134,9 @@ static bool is_row_valid(const struct unwind_row *row)
 	       row->rule < UNWIND_RULES_FIRST + all.rows.n_rules;
 }
 
-/* The answers to a request come one after the other. */
-static bool are_rows_valid(const struct file_answer *a)
+/* Checks the next answer to a request for rows, and expects what follows it: all answers to a
+ * request come one after the other. */
+static bool accept_rows_answer(const struct file_answer *a)
 {
 	if (all.rows.left == 0) {
 		if (a->result < 0)
@@ -185,7 +186,7 @@ static bool is_answer_valid(const struct file_answer *a, size_t len)
 	case FILE_REQUEST_DATA_MAPS:
 		return are_data_maps_valid(a);
 	case FILE_REQUEST_ROWS:
-		return are_rows_valid(a);
+		return accept_rows_answer(a);
 	default:
 		return false;
 	}
@@ -206,8 +207,8 @@ static void file_reader_handle_end(void)
 	}
 }
 
-/* Handles one reply. Returns false if none has arrived, or if the reader or its last user has been
- * freed. */
+/* Reads an answer and passes it to its user. Returns false if none has arrived, or if the reader or
+ * its last user has been freed. */
 static bool file_reader_read_answer(void)
 {
 	const struct iovec part = {&all.answer, sizeof(all.answer)};
@@ -348,7 +349,7 @@ __attribute__((format(printf, 3, 4))) static size_t add_path(struct file_request
 	return n > 0 && (size_t)n < sizeof(q->path) - len ? len + (size_t)n + 1 : len;
 }
 
-/* The paths are those that gdb(1) tries. */
+/* Requests the debug file by the paths that gdb(1) tries. */
 bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
 				    const struct elf_facts *elf, const char *path)
 {

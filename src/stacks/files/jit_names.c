@@ -47,7 +47,8 @@ static size_t count_functions_below(const struct jit_names *j, uint64_t address)
 	return low;
 }
 
-/* Of the sorted functions that overlap the range, returns the last one in the file. */
+/* Returns the sorted function that overlaps the range and is the last of these in the file, or
+ * NULL. Looks at JIT_OVERLAPS_MAX functions at most. */
 static const struct jit_function *find_overlap(const struct jit_names *j, uint64_t start,
 					       uint64_t end)
 {
@@ -73,8 +74,8 @@ const char *jit_names_find(const struct jit_names *j, uint64_t address)
 	return f ? jit_function_name(j, f) : NULL;
 }
 
-/* Adds a function. The file belongs to another process: control characters in the name become
- * '?'. */
+/* Adds a function. The file belongs to another process, so control characters in the name become
+ * '?'. Ignores an invalid function. Returns 0, -EFBIG above a limit, or -ENOMEM. */
 static int jit_names_add(struct jit_names *j, uint64_t start, uint64_t size, struct span name,
 			 size_t max_bytes)
 {
@@ -114,7 +115,7 @@ static int compare_by_start(const void *a, const void *b)
 }
 
 /* Sorts the new functions, and merges them with the others. Returns true if one overlaps an older
- * one with another name. */
+ * one with another name. If memory runs out, drops the new functions and returns false. */
 static bool sort_new_functions(struct jit_names *j)
 {
 	size_t n_new = j->n - j->n_sorted, old = j->n_sorted, to = j->n;
@@ -155,7 +156,8 @@ static bool sort_new_functions(struct jit_names *j)
 
 /* ---- perf maps ---- */
 
-/* Reads a hexadecimal number and skips the blanks after it. */
+/* Reads a hexadecimal number and skips the blanks after it, of which there must be one. Returns
+ * false if the text is something else. */
 static bool read_hex(struct span *s, uint64_t *ret)
 {
 	size_t n = 0;
@@ -249,7 +251,8 @@ struct dump_reading {
 	bool has_moved;
 };
 
-/* Adds the function at its new address, with the name that it has at the old one. */
+/* Adds the function at its new address, with the name that it has at the old one. Ignores it if it
+ * has none, or after JIT_SORTS_MAX. Returns 0 or -errno. */
 static int read_move_record(struct dump_reading *d, const struct jitdump_record *r)
 {
 	struct jit_names *j = d->names;
@@ -268,7 +271,8 @@ static int read_move_record(struct dump_reading *d, const struct jitdump_record 
 		    : 0;
 }
 
-/* len: bytes of the record that are valid. */
+/* Handles a record of which len bytes are valid. Ignores kinds without names, and incomplete
+ * records. Returns 0 or -errno. */
 static int read_dump_record(struct dump_reading *d, const struct jitdump_record *r, size_t len)
 {
 	size_t name = offsetof(struct jitdump_record, load.name),

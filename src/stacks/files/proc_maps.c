@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a number in that base and the character that must follow it. */
+/* Reads a number in that base and the character that must follow it (0: none). Returns false if the
+ * text is something else. */
 static bool proc_maps_read_number(const char **p, int base, char follows, uint64_t *ret)
 {
 	char *end;

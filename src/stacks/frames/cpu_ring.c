@@ -103,7 +103,7 @@ static void copy_from_ring(const struct cpu_ring *r, uint64_t at, void *to, size
 	memcpy((char *)to + first, data, n - first);
 }
 
-/* Reads the size and the time of the next record. */
+/* Reads the size and the time of the next record. Sets r->broken if the record is invalid. */
 static void cpu_ring_read_head(struct cpu_ring *r)
 {
 	struct perf_event_header h;

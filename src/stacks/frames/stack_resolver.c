@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * New frames are those from r->named on. Their files are read first, then names are requested, up
- * to FILE_NAMES_MAX of one file in a request. The id of a request for names is its index in
- * r->requests; the id of a request for a file is the number of the file (mapped_files.h).
- */
+/* Frames from r->named on are new. Their files are read first, then names are requested, up to
+ * FILE_NAMES_MAX of one file in a request. The id of a request for names is its index in
+ * r->requests; the id of a request for a file is the number of the file (mapped_files.h). */
 #include "stacks/frames/stack_resolver.h"
 
 #include <errno.h>
@@ -44,8 +42,9 @@ bool stack_resolver_ensure_maps(struct stack_resolver *r, struct address_space *
 	return false;
 }
 
-/* If a ring holds an unread exec of the process, the mappings are those of the new program, and
- * unread records before the exec are of the old one. */
+/* Stores the mappings of the process whose maps were requested. If a ring holds an unread exec of
+ * the process, the mappings are those of the new program, and unread records before the exec are of
+ * the old one: then they are dropped. */
 static void store_maps(struct stack_resolver *r, const struct file_answer *a)
 {
 	struct address_space *space;
@@ -209,7 +208,8 @@ static bool request_jitdump_names(struct stack_resolver *r, uint32_t number,
 	return false;
 }
 
-/* Requests the names of code that the process compiled. Returns false if the reader is busy. */
+/* Requests the names of code that the process compiled, unless the process has ended. Returns false
+ * if the reader is busy. */
 static bool request_jit_names(struct stack_resolver *r, uint32_t number)
 {
 	struct jit_space *j = &r->jits.items[number - 1];
@@ -358,7 +358,7 @@ void stack_resolver_end_round(struct stack_resolver *r)
 	r->reader_is_silent = r->late > 0;
 }
 
-/* Goes on with the round without the outstanding answers. */
+/* Continues the round without the outstanding answers. */
 static void stop_waiting(struct stack_resolver *r)
 {
 	struct address_space *a = r->maps_of ? address_spaces_get(&r->spaces, r->maps_of) : NULL;
@@ -509,7 +509,7 @@ static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r
 	stack_walk_add_frame(w, stacks_add_kernel_frame(&r->stacks, name, len));
 }
 
-/* Adds a frame of code that the process compiled itself. */
+/* Adds a frame of code that the process compiled itself. Returns its number or -ENOMEM. */
 static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 			 const struct process_mapping *m, uint64_t address)
 {
@@ -528,7 +528,9 @@ static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 	return stacks_add_jit_frame(&r->stacks, m, address, a->jit, j->version, j->moved);
 }
 
-/* Returns false if the address has no mapping. The address of a caller is in its call. */
+/* Adds the frame of an address. Returns false if the address has no mapping; then adds an unknown
+ * frame, unless it is the address of a caller. An address of a caller is in its call
+ * instruction. */
 static bool stack_walk_add_user(struct stack_walk *w, struct stack_resolver *r,
 				struct address_space *a, uint64_t address, bool is_caller)
 {

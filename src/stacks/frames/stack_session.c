@@ -15,7 +15,8 @@
 
 /* ---- rounds ---- */
 
-/* Returns true if the rings are read to the end and everything is written. */
+/* Runs the passes of a round. Returns true if the rings are read to the end and everything is
+ * written; false if the round waits for an answer. */
 static bool run_round(struct stack_session *s)
 {
 	bool is_last;
@@ -84,8 +85,9 @@ static void stack_session_on_tick(evutil_socket_t fd, short what, void *ctx)
 	stack_session_run(s);
 }
 
-/* The program's ring is half full, or has a stack of a process without tables. The newest records
- * matter, and are read when they are old enough (CPU_RINGS_DELAY_NS). */
+/* Brings the next tick forward: the program's ring is half full, or has a stack of a process
+ * without tables. The newest records matter, and are read when they are old enough
+ * (CPU_RINGS_DELAY_NS). */
 static void stack_session_on_program(evutil_socket_t fd, short what, void *ctx)
 {
 	struct stack_session *s = ctx;

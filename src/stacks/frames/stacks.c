@@ -106,7 +106,8 @@ static int stacks_add_mapping(struct stacks *s, const struct stack_mapping *m)
 	return (int)s->by_mapping.slots[slot] - 1;
 }
 
-/* moved: frames of a space whose version is older are out of date. */
+/* Adds a frame, unless it exists. moved: a frame of compiled code is added again if its version is
+ * older, or if it had no name in an older version. Returns its number or -errno. */
 static int add_frame(struct stacks *s, int mapping, struct stack_frame f, uint32_t moved)
 {
 	size_t slot;

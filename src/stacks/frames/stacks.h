@@ -96,8 +96,9 @@ bool stacks_is_full(const struct stacks *s);
  * bytes of names. len 0: the function is unknown. */
 int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 int stacks_add_data_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
-/* The space has the number jit. A frame is added again if its name is of a version before `moved`,
- * or if it had no name before `version`. */
+/* Like stacks_add_user_frame(), for code that the process compiled; jit is the number of its
+ * jit_space. A frame is added again if its name is of a version before `moved`, or if it had no
+ * name before `version`. */
 int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,
 			 uint32_t jit, uint32_t version, uint32_t moved);
 int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len);

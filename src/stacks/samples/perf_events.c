@@ -140,7 +140,7 @@ static const char *advice_for_error(int error, const struct perf_config *c)
 }
 
 /* Opens the events of the chosen CPUs; a CPU that is offline has none. Returns 0 if there is one
- * and no CPU failed. With ignore_open_failure some CPUs may fail. */
+ * and no CPU failed; with ignore_open_failure some CPUs may fail. On failure closes all of them. */
 static int open_events(struct perf_session *s)
 {
 	int failed = -ENODEV;
@@ -161,8 +161,9 @@ static int open_events(struct perf_session *s)
 	return failed;
 }
 
-/* Opens the events with the program. The kernel must not compute stacks as well, for samples that
- * are never read. */
+/* Loads the program and opens the events with it. The kernel must not compute stacks as well, for
+ * samples that are never read. Returns 0; or -errno with the reason in by_frame_pointers and
+ * no_program, and the events are as they were. */
 static int open_with_program(struct perf_session *s)
 {
 	uint64_t sample_type = s->perf.attr.sample_type;
@@ -199,7 +200,8 @@ int perf_events_select_by_proc(struct perf_session *s)
 	return subject_find_groups(c, s->ids.sys_root, &s->subject, &s->base.refused);
 }
 
-/* Opens the events of the kernel, which selects the samples of the subject if it can. */
+/* Opens the events of the kernel. BPF programs select the samples of the subject if they can; else
+ * /proc does. */
 static int open_with_filter(struct perf_session *s)
 {
 	struct err_text *why = &s->by_proc;

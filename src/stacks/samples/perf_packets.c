@@ -124,8 +124,8 @@ void perf_packets_write_samples(struct stack_session *base, bool is_last)
 	s->n_samples = 0;
 }
 
-/* Writes why the source, or only its callers, are missing. The summary of a recording recognises
- * both (cli/report/summary.c). */
+/* Writes why there are no samples, or only no callers. The summary of a recording recognises both
+ * (cli/report/summary.c). */
 void perf_packets_write_refusal(struct perf_session *s)
 {
 	struct pb_enc *e = writer_begin(s->base.writer);

@@ -29,7 +29,8 @@ struct sample_record {
 /* ---- processes ---- */
 
 /* Returns true if the program is one of the first that were sampled in addition to those of the
- * scope, up to the number that the config allows. cmdline begins with the program. */
+ * scope, up to the number that the config allows; adds it if there is room. cmdline begins with the
+ * program. */
 static bool admit_additional(struct perf_session *s, const char *cmdline)
 {
 	char *copy;
@@ -47,7 +48,7 @@ static bool admit_additional(struct perf_session *s, const char *cmdline)
 	return copy;
 }
 
-bool perf_records_is_process_wanted(struct perf_session *s, struct address_space *a)
+bool perf_records_admit_process(struct perf_session *s, struct address_space *a)
 {
 	static char cmdline[4096];
 	enum perf_scope scope;
@@ -150,7 +151,7 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 		perf_packets_write_lost(s, sample->cpu, 1);
 		return -ENOENT;
 	}
-	if (!perf_records_is_process_wanted(s, a))
+	if (!perf_records_admit_process(s, a))
 		return -ENOENT;
 	if (sample->pid && !stack_resolver_ensure_maps(&s->base.resolver, a, sample->tid))
 		return -EAGAIN;
@@ -213,7 +214,7 @@ static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 	return true;
 }
 
-/* Writes the packet of a sample that the BPF program took. */
+/* Adds a sample that the BPF program took. Returns false if it has to wait for an answer. */
 static bool handle_program_sample(struct perf_session *s, const struct stack_sample *from)
 {
 	struct perf_sample sample = {.time = from->time,
@@ -238,8 +239,8 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 
 /* ---- other records ---- */
 
-/* Rows are needed for the files of processes that are sampled. Which programs are sampled in
- * addition to those of the scope is not known before their samples. */
+/* Requests unwind rows for a file that a sampled process maps. Which programs are sampled in
+ * addition to those of the scope is not known before their samples; then for all files. */
 static void request_rows_of_record(struct perf_session *s, const struct perf_event_header *h)
 {
 	struct file_mapping m;
@@ -249,7 +250,7 @@ static void request_rows_of_record(struct perf_session *s, const struct perf_eve
 	if (!s->program || !mapping_records_mmap_path(h, &pid, &m))
 		return;
 	a = s->perf.n_additional ? NULL : address_spaces_get(&s->base.resolver.spaces, pid);
-	if (!a || perf_records_is_process_wanted(s, a))
+	if (!a || perf_records_admit_process(s, a))
 		unwind_follow_record(h);
 }
 

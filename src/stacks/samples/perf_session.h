@@ -83,9 +83,9 @@ void perf_events_close(struct perf_session *s);
 /* Reads records until the rings are empty, PERF_SAMPLES_MAX is reached, the stacks are full, or an
  * answer is needed (stack_session_ops.read). */
 bool perf_records_read(struct stack_session *base);
-/* Returns whether the process is to be sampled. Reads its command line the first time, if the
- * config names command lines. */
-bool perf_records_is_process_wanted(struct perf_session *s, struct address_space *a);
+/* Returns whether the process is to be sampled. Decides that the first time: reads its command
+ * line, if the config names command lines, and may add its program to the additional ones. */
+bool perf_records_admit_process(struct perf_session *s, struct address_space *a);
 
 /* Keeps the new name of a task. name has len bytes; time is by the clock of the samples. */
 void perf_tasks_add_renamed(struct perf_session *s, uint64_t time, int32_t tid, const char *name,

@@ -185,7 +185,7 @@ static bool is_sampled_process(void *ctx, int32_t pid)
 	struct perf_session *s = ctx;
 	struct address_space *a = address_spaces_get(&s->base.resolver.spaces, pid);
 
-	return a && perf_records_is_process_wanted(s, a);
+	return a && perf_records_admit_process(s, a);
 }
 
 /* Programs sampled in addition to those of the scope are not known before their samples. */

@@ -26,8 +26,8 @@ void perf_tasks_add_renamed(struct perf_session *s, uint64_t time, int32_t tid, 
 	memcpy(t->name, name, strnlen(name, MIN(len, sizeof(t->name) - 1)));
 }
 
-/* Records do not have the path of a program. If the task has ended, subscribers use its name
- * instead. */
+/* Publishes the execs and new names of the round. Records do not have the path of a program. If the
+ * task has ended, subscribers use its name instead. */
 static void publish_renamed(struct perf_session *s)
 {
 	_cleanup_(freep) struct metadata_task *tasks =

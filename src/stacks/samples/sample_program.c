@@ -35,7 +35,7 @@ struct sample_filter {
 
 /* ---- the scope ---- */
 
-/* Returns the scope of the program. It does not leave out any process as one of the recorder. */
+/* Returns the scope of the program. It leaves out no process of the recorder. */
 static struct ebpf_scope make_scope(const struct subject_ids *subject)
 {
 	return (struct ebpf_scope){.own_pid = UINT32_MAX, .subject = subject};

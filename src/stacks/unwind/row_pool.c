@@ -51,9 +51,10 @@ static bool is_in_use(const struct row_pool *p, const struct row_range *r, uint6
 	return r->used_ns && now < r->used_ns + p->keep_ns;
 }
 
-/* Evicts a range of rows to make room for n rows: one that has not been used for a long time,
- * preferably of `owner`, then of any user but root, then of any; or the largest range, if it is
- * much larger than n. Returns false if no range can be evicted. */
+/* Evicts the range of rows that has not been used for the longest time; if all are in use, the
+ * largest one, if it is much larger than n rows. is_owner_full: only a range of `owner`.
+ * are_users_full: only one of a user other than root. Returns false if there is none, or if
+ * p->evicts is false. */
 static bool evict_range(struct row_pool *p, uint32_t owner, uint32_t n, bool is_owner_full,
 			bool are_users_full)
 {
@@ -83,8 +84,9 @@ static bool evict_range(struct row_pool *p, uint32_t owner, uint32_t n, bool is_
 	return true;
 }
 
-/* Evicts a range because of what `shares` lacks for n more of the owner. Returns false if that does
- * not help. */
+/* Evicts a range to make room for n more of the owner: one of the owner, if its share is full; one
+ * of any user but root, if the share of all users is full; else any. Returns false if no range can
+ * be evicted, or if the share is too small for n. */
 static bool evict_for_share(struct row_pool *p, const struct owner_shares *shares, uint32_t owner,
 			    uint32_t n)
 {
@@ -96,7 +98,8 @@ static bool evict_for_share(struct row_pool *p, const struct owner_shares *share
 	return evict_range(p, owner, n, !has_room && !are_users_full, are_users_full);
 }
 
-/* Returns the range before a hole of n rows, or NULL for the begin of the array. */
+/* Finds a hole of n rows. Returns false if there is none. *ret_before: the range before it; NULL:
+ * the hole is at the beginning of the array. */
 static bool find_hole(const struct row_pool *p, uint32_t n, struct row_range **ret_before)
 {
 	struct row_range *r, *before = NULL;
@@ -114,7 +117,8 @@ static bool find_hole(const struct row_pool *p, uint32_t n, struct row_range **r
 
 /* ---- rules ---- */
 
-/* Sets the numbers of the rules in the pool. Returns false if there is no room. */
+/* References each rule in the pool, and evicts ranges if that needs room. Sets *ret_numbers to
+ * their numbers. Returns false, without any reference, if there is no room. */
 static bool ref_rules(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
 		      uint32_t n, uint16_t *ret_numbers)
 {
@@ -156,7 +160,8 @@ static void share_range_with(struct row_pool *p, struct row_range *r, uint32_t o
 	TAILQ_INSERT_TAIL(&p->by_age, r, age);
 }
 
-/* Stores the rows in a new range, which takes the numbers. Returns NULL if there is no room. */
+/* Stores the rows in a new range, which takes ownership of the numbers. Evicts others if that needs
+ * room. Returns NULL, and takes nothing, if there is no room or memory runs out. */
 static struct row_range *row_pool_store(struct row_pool *p, uint32_t owner, uint16_t *numbers,
 					uint32_t n_rules, const struct unwind_row *rows, uint32_t n,
 					uint64_t hash)

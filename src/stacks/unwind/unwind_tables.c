@@ -25,7 +25,7 @@
 
 #define RETRY_MS 20 /* if the file reader is busy */
 #define REPEAT_NS (100 * NS_PER_MS) /* for this time a file is not requested again */
-#define REFUSED_NS (10 * NS_PER_S) /* the same of one whose rows had no room */
+#define REFUSED_NS (10 * NS_PER_S) /* likewise, if there was no room for its rows */
 #define SEEN_MAX 4096 /* mapped files that are remembered */
 
 /* A file that processes map, as their mappings describe it: device, inode, its generation, and
@@ -203,7 +203,8 @@ static uint64_t count_code_pages(const struct file_mapping *m)
 	return (m->end - m->start) >> 12;
 }
 
-/* The file is requested again: its smallest mapping counts. */
+/* Counts a request for a queued file, which moves it forward. Keeps the smaller of the two
+ * mappings. */
 static void seen_file_move_forward(struct seen_file *s, int32_t pid, const struct file_mapping *m)
 {
 	s->n_requests++;
@@ -271,8 +272,8 @@ static struct known_file *find_or_add_file(const struct unwind_file_key *key)
 	return f;
 }
 
-/* Requests the rows of the current file, unless they are there. Returns false if an answer must
- * arrive first. */
+/* Requests the rows of the current file, unless it has them; then no file is current. Returns false
+ * if an answer must arrive first. */
 static bool request_rows_if_missing(struct known_file *f)
 {
 	const struct seen_file *s = tables.current.seen;
@@ -289,7 +290,8 @@ static bool request_rows_if_missing(struct known_file *f)
 	return false;
 }
 
-/* Requests the identity of the current file. Returns false if an answer must arrive first. */
+/* Requests the identity of the current file, or, of the vDSO, its rows. Returns false if an answer
+ * must arrive first. */
 static bool request_identity(struct seen_file *s)
 {
 	static const struct unwind_file_key vdso_key;
@@ -311,8 +313,9 @@ static bool request_identity(struct seen_file *s)
 	return request_rows_if_missing(f);
 }
 
-/* Those that stacks have missed come first. Then the least code per request: usually the C library,
- * and last a large program, which takes as long as many small ones. */
+/* Returns true if a is read before b. Files that stacks have missed come first. Then the least code
+ * per request: usually the C library, and last a large program, which takes as long as many small
+ * ones. */
 static bool is_read_before(const struct seen_file *a, const struct seen_file *b)
 {
 	if (a->is_missed != b->is_missed)
@@ -403,8 +406,9 @@ static bool begin_rows(const struct file_answer *a)
 	return true;
 }
 
-/* Handles the end of the rows. Without room for them, programs go on missing the file. A file that is only
- * mapped takes no room from others: it is read again once a program has missed it. */
+/* Stores the rows of the file, which have all come. If they have no room, programs continue to miss
+ * the file. A file that is only mapped takes no room from others: it is read again once a program
+ * has missed it. */
 static void end_rows(struct known_file *f)
 {
 	tables.rows.evicts = tables.current.seen->is_missed;

@@ -107,7 +107,8 @@ static void ensure_state(struct waits_session *s)
 
 /* ---- tracks ---- */
 
-/* Returns the track of the thread's waits, which the sequence has described. */
+/* Returns the track of the thread's waits. Describes it first, unless the sequence has its
+ * description. */
 static uint64_t ensure_track(struct waits_session *s, const struct wait_event *w)
 {
 	uint64_t track = thread_slices_track(THREAD_SLICES_OF_WAITS, w->tgid, w->tid);
@@ -405,7 +406,8 @@ static uint32_t add_stack_with_reason(struct waits_session *s, const struct wait
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
-/* Adds the frames of the waker; the outermost one is its name. */
+/* Adds the frames of the waker; the outermost one is its name. Returns the number of the stack + 1;
+ * 0: memory runs out. */
 static uint32_t add_waker_stack(struct waits_session *s, const struct waker_key *k)
 {
 	const struct known_stack *kernel =
@@ -433,7 +435,7 @@ static uint32_t add_waker_stack(struct waits_session *s, const struct waker_key 
 static void write_sample(struct waits_session *s, const struct wait_key *k, uint32_t stack,
 			 const struct wait_sum *grown)
 {
-	uint8_t waits[10]; /* of a packed field */
+	uint8_t waits[10]; /* in a packed field */
 	struct pb_enc *e;
 
 	ensure_state(s);

@@ -389,7 +389,8 @@ int waits_program_remove_total(struct waits_program *p, unsigned table, const vo
 
 /* ---- cost ---- */
 
-/* Returns false if there is nothing left to lower. */
+/* Lowers the limits: that of user stacks first, then those of waits and kernel stacks. Returns
+ * false if there is nothing left to lower, or the programs' limits cannot be set. */
 static bool lower_limits(struct waits_program *p)
 {
 	int fd = ebpf_object_map(p->object, ".data.waits");

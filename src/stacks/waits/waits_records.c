@@ -57,9 +57,9 @@ static void store_stack(struct waits_session *s, uint64_t hash, const struct sta
 		free(k);
 }
 
-/* Counts the innermost frames of a waker's stack that belong to the tracepoint and its programs.
- * They are not functions of the kernel, and their addresses may have the name of a symbol before
- * them. */
+/* Returns how many of the innermost frames of a waker's stack belong to the tracepoint and its
+ * programs. They are not functions of the kernel, and their addresses may have the name of a symbol
+ * before them. */
 static uint32_t count_tracing_frames(const struct waits_session *s, const struct wait_stack *r)
 {
 	const struct symbol_table *table = symbol_cache_table(&s->base.resolver.symbols);
@@ -76,7 +76,8 @@ static uint32_t count_tracing_frames(const struct waits_session *s, const struct
 	return n;
 }
 
-/* Returns false if the record has to wait for the mappings of its process. */
+/* Turns the addresses of a stack into frames and stores them. Returns false if the record has to
+ * wait for the mappings of its process. */
 static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 {
 	struct stack_walk w = {.n = 0};
@@ -119,7 +120,7 @@ static void remove_data_objects(struct waits_session *s, int32_t pid)
 	a->has_objects = false;
 }
 
-/* Rows are needed for the files of processes that are recorded. */
+/* Requests unwind rows for a file that a recorded process maps. */
 static void request_rows_of_record(const struct waits_session *s, const struct perf_event_header *h)
 {
 	struct file_mapping m;

@@ -117,7 +117,7 @@ static const struct stack_session_ops waits_source_ops = {
 
 /* ---- set up ---- */
 
-/* Changes of mappings, and of tasks, in a ring of each CPU. */
+/* Opens a ring of each CPU for changes of mappings, and of tasks. */
 static int open_rings(struct waits_session *s)
 {
 	struct perf_event_attr attr = {
@@ -172,7 +172,8 @@ static void waits_source_destroyp(struct waits_session **s)
 	waits_destroy(*s);
 }
 
-/* A refusal by the config or the kernel is written to the trace, which then has no waits. */
+/* Reads the config and opens the rings. A refusal by the config or the kernel is written to the
+ * trace, which then has no waits. Returns 0 or -ENOMEM. */
 static int read_config_and_open_rings(struct waits_session *s, const struct ds_env *env,
 				      const Pb__DataSourceConfig *config)
 {
@@ -255,7 +256,7 @@ static void waits_source_begin(void *ctx)
 	stack_session_start(&s->base);
 }
 
-/* Other selections than that by pid are left to the programs. */
+/* Returns false if the config selects other pids. Other selections are left to the programs. */
 static bool may_be_recorded(void *ctx, int32_t pid)
 {
 	const struct waits_session *s = ctx;
@@ -280,7 +281,8 @@ static void waits_start(void *instance)
 		waits_source_begin(s);
 }
 
-/* Handles all records from before the flush, and writes all totals. */
+/* Handles all records from before the flush, and writes all totals; a flush before the stop leaves
+ * the totals to the stop. */
 static void waits_flush(void *instance, uint64_t flush_id)
 {
 	struct waits_session *s = instance;

@@ -99,7 +99,8 @@ void waits_totals_read(struct waits_session *s)
 }
 
 /* Returns true if the total can be written: its stacks are known, or have been awaited for long
- * enough. The record of a stack may come after the total that refers to it. */
+ * enough, and then count as lost. The record of a stack may come after the total that refers to
+ * it. */
 static bool check_stacks_are_known(struct waits_session *s, struct waits_total *t)
 {
 	const struct wait_key *k = &t->key.waits;
