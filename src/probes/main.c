@@ -12,9 +12,8 @@
  *	ftrace             CAP_DAC_OVERRIDE, or ownership of tracefs and its directory "instances"
  *	mounting tracefs   CAP_SYS_ADMIN; only if nothing is mounted
  *	priority           CAP_SYS_NICE: to read the ring buffers in time, and for priority_boost
- *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE, or CAP_SETGID
- *	if
- *	                   a group sees them
+ *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE, or
+ *	                   CAP_SETGID if a group sees them
  *	names of threads   none; with CAP_NET_ADMIN many names are read with one request
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
  *	files of others    CAP_DAC_READ_SEARCH: the journal

@@ -158,8 +158,8 @@ static void cgroup_names_on_answer(void *ctx, uint64_t id, int result,
 	cgroup_names_send_requests(n);
 }
 
-/* Those that were refused during the last second are read a little early; their files are there, or
- * will never be. */
+/* Requests the names again that were not found. One timer serves all, so some are requested less
+ * than RETRY_MS after the first time. */
 static void cgroup_names_on_retry(evutil_socket_t fd, short what, void *ctx)
 {
 	struct cgroup_names *n = ctx;
@@ -301,7 +301,8 @@ static struct group *cgroup_names_add_group(struct cgroup_names *n, uint64_t id,
 	return g;
 }
 
-/* After everything about the group is set: calls `named` if no names are to be read. */
+/* Call it after everything about the group is set. Calls `named`, or lets the group wait for the
+ * names of its container. Returns its row. */
 static const struct cgroup_row *group_finish(struct cgroup_names *n, struct group *g)
 {
 	if (g->container && g->container->state != NAMING_DONE)

@@ -89,7 +89,8 @@ int cgroup_walk_fd(const struct cgroup_walk *w)
 	return w->n ? dirfd(w->levels[w->n - 1].dir) : -1;
 }
 
-/* Returns false if the entry is not a group, or is left out. */
+/* Enters the group of a directory entry. Returns false if the entry is not a group, or is left
+ * out. */
 static bool cgroup_walk_enter_entry(struct cgroup_walk *w, const struct dirent *e)
 {
 	size_t len = w->levels[w->n - 1].len, add = strlen(e->d_name);

@@ -182,7 +182,7 @@ static void name_opener_run(int fd, void *ctx)
 static bool name_parser_read_dir(const struct name_request *q, int fd,
 				 struct container_names *names)
 {
-	DIR *dir = fdopendir(fd); /* takes fd */
+	DIR *dir = fdopendir(fd); /* takes ownership of fd */
 	struct dirent *e;
 	bool found = false;
 
@@ -196,7 +196,8 @@ static bool name_parser_read_dir(const struct name_request *q, int fd,
 	return found;
 }
 
-/* Takes fd. */
+/* Reads a file or a directory and closes fd. Returns true if the container is in it, and adds its
+ * names. */
 static bool name_parser_read_file(const struct name_request *q, int fd,
 				  struct container_names *names)
 {

@@ -138,7 +138,7 @@ bool container_name_is_valid(const char *name)
 	return true;
 }
 
-/* Keeps an existing name. */
+/* Sets a name that is unset, if the new one is valid. */
 static void set_name_if_unset(char *to, const char *name)
 {
 	if (!*to && container_name_is_valid(name))
@@ -151,7 +151,7 @@ static void set_pod_uid(struct container_names *to, const char *uid)
 		memcpy(to->pod_uid, uid, strlen(uid) + 1);
 }
 
-/* Annotations and labels. */
+/* Sets the name that a known annotation or label contains. Ignores others. */
 static void set_annotation(struct container_names *to, const char *key, const char *value)
 {
 	static const struct {
@@ -213,8 +213,9 @@ static void read_docker_config(struct json_reader *r, struct container_names *to
 	}
 }
 
-/* Reads a file of docker. It is the container's own: its directory has the id. Labels count if
- * Kubernetes has made the container: others come from its image. */
+/* Reads a file of docker. It is the container's own: its directory has the id. Labels count only if
+ * Kubernetes has made the container, because others come from its image. Returns false if the file
+ * is malformed. */
 static bool parse_docker(struct json_reader *r, struct container_names *to)
 {
 	char key[16], name[CONTAINER_NAME_SIZE + 1] = "";

@@ -95,7 +95,7 @@ static enum match match_pod(const struct cgroup_row *r, const char *name)
 		       : MATCH_NONE;
 }
 
-/* Paths with and without the first and a last slash. */
+/* Returns whether a path is that of the group; the first and a last slash are optional. */
 static enum match match_path(const struct cgroup_row *r, const char *name)
 {
 	size_t len;
@@ -136,7 +136,8 @@ static const char *path_display_name(const struct cgroup_row *r)
 	return r->path;
 }
 
-/* Adds the name, which the subject then owns. */
+/* Adds the name, of which the subject takes ownership even on failure. Returns 0, or -ENOMEM, also
+ * if name is NULL. */
 static int subject_add_name(struct subject *s, char *name)
 {
 	char **more = name ? realloc(s->names, (s->n_names + 1) * sizeof(*more)) : NULL;
@@ -190,8 +191,9 @@ static int add_machine_scope(struct subject *s, const char *name)
 	return subject_add_name(s, strbuf_take(&b));
 }
 
-/* Does the same for a container. The groups of some runtimes have the name of the container, or its
- * whole id. Other names are only in files that come after the group. */
+/* Adds what will identify the group of a container that does not exist yet. The groups of some
+ * runtimes have the name of the container, or its whole id. Other names are only in files that come
+ * after the group. */
 static int add_later_container(struct subject *s, const char *name)
 {
 	static const char *const of_names[] = {"lxc.payload.%s", "systemd-nspawn@%s.service"};
@@ -229,7 +231,7 @@ static const struct noun {
 
 /* ---- messages ---- */
 
-/* Lists the most similar names first, so that a long list includes the intended one. */
+/* Appends the most similar name; if none is similar, up to CANDIDATES_MAX names. */
 static void append_similar_names(const struct cgroup_names *names, const struct noun *noun,
 				 const char *name, struct strbuf *to)
 {
@@ -632,8 +634,8 @@ static bool is_in_namespace(const char *proc_root)
 	return stat(path, &st) == 0 && st.st_ino != FIRST_CGROUP_NAMESPACE;
 }
 
-/* Looks for the process in the files of the groups: of those that existed when the subject was
- * found, and below. */
+/* Returns true if the process is in the files of the groups: of those that existed when the subject
+ * was found, and below. */
 static bool is_listed_in_groups(const struct subject *s, int32_t pid)
 {
 	_cleanup_(pid_set_clear) struct pid_set threads = {0};
@@ -739,7 +741,8 @@ static int copy_group_ids(struct subject *s, struct subject_ids *to, struct err_
 	return 0;
 }
 
-/* Names longer than that of a thread are cut, as the kernel does. */
+/* Copies the names of programs. Names longer than that of a thread are cut, as the kernel does.
+ * Returns 0, or -errno and sets e. */
 static int copy_programs(const Pb__SubjectConfig *c, struct subject_ids *to, struct err_text *e)
 {
 	if (c->n_programs > SUBJECT_IDS_PROGRAMS_MAX)

@@ -60,7 +60,8 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 
 /* ---- sections ---- */
 
-/* The section is the name, a NUL, padding to 4 bytes, and the CRC of the file in its byte order. */
+/* Reads .gnu_debuglink, unless it is malformed: the name of the debug file, a NUL, padding to 4
+ * bytes, and the CRC of the debug file in the byte order of this ELF file. */
 static void read_debug_link(Elf *elf, Elf_Scn *section, struct elf_facts *facts)
 {
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
@@ -320,8 +321,8 @@ static bool has_crc(int fd, uint32_t crc)
 	return at > 0 && at < ELF_DEBUG_FILE_MAX && sum == crc;
 }
 
-/* objcopy leaves program headers in a debug file that do not fit: its notes are found as
- * sections. */
+/* Reads the build id from sections of notes: objcopy leaves program headers in a debug file that do
+ * not fit. */
 static void read_note_sections(Elf *elf, struct elf_facts *facts)
 {
 	size_t n = 0, notes_left = ELF_NOTES_MAX;

@@ -71,8 +71,8 @@ struct elf_symbols {
 int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
 /* The same, but keeps all names of an address: for a search by name. */
 int elf_symbols_read_aliases(int fd, size_t max_bytes, struct elf_symbols *ret);
-/* Takes the functions of a separate debug file in place of those of s. The caller keeps fd. Returns
- * 0; -ESTALE if the file belongs to another file: build ids differ, or without a build id the CRC;
+/* Replaces the functions of s by those of a separate debug file. The caller keeps fd. Returns 0;
+ * -ESTALE if the file belongs to another file: build ids differ, or without a build id the CRC;
  * -ENODATA if it has no functions; or -errno. On failure s is unchanged. */
 int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_bytes);
 /* Returns the bytes of symbols and names. */

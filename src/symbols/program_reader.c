@@ -46,7 +46,9 @@ static int receive_facts(struct program_reader *r, struct elf_facts *ret)
 
 /* ---- the separate debug file ---- */
 
-/* Only root and the owner of a file may decide what its functions are called. */
+/* Opens a debug file and passes it to the reader. Returns false unless it has been accepted. Only
+ * root and the owner of a file may decide what its functions are called, so the debug file must
+ * belong to one of them. */
 static bool try_debug_file(struct program_reader *r, uid_t owner, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -71,7 +73,7 @@ static bool try_debug_file(struct program_reader *r, uid_t owner, const char *fo
 	       receive_facts(r, &facts) == 0;
 }
 
-/* The paths are those that gdb(1) tries. */
+/* Looks for a debug file at the paths that gdb(1) tries. Returns true if one has been accepted. */
 static bool find_debug_file(struct program_reader *r, uid_t owner, const struct elf_facts *elf,
 			    const char *path)
 {

@@ -84,7 +84,8 @@ struct name_search {
 	char best[STR_NEAREST_SIZE];
 };
 
-/* The last identifier of "ns::Class<int>::method" is part of the mangled name, too. */
+/* Sets s->part to the last identifier of the wanted name ("method" of "ns::Class<int>::method"),
+ * which is part of the mangled name, too. The name of an operator has none. */
 static void choose_searched_part(struct name_search *s)
 {
 	static const char letters[] =

@@ -131,8 +131,8 @@ static int lock_restrict(const char *proc_root)
 	return -errno;
 }
 
-/* Opens the file while the value is lowered, and sets whether the value was restored. Nothing may
- * happen in between. */
+/* Opens the file while the value is lowered; nothing may happen in between. Returns a descriptor or
+ * -errno. *ret_is_back: whether the value was restored, if it was lowered. */
 static int open_with_restrict_lowered(const char *proc_root, int value, int lower,
 				      bool *ret_is_back)
 {

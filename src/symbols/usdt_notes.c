@@ -38,7 +38,8 @@ static bool read_address(const char **p, size_t *left, bool is_64, uint64_t *ret
 	return true;
 }
 
-/* Sets ret_at[3] to the offsets of three strings, each ended by a NUL. */
+/* Sets ret_at[3] to the offsets of three strings, each ended by a NUL. Returns false unless
+ * provider and name are not empty and the strings are within USDT_TEXT_MAX. */
 static bool find_three_strings(const char *p, size_t len, size_t ret_at[3], size_t *ret_len)
 {
 	size_t at = 0;
