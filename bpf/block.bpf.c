@@ -99,7 +99,8 @@ static const struct block_process no_process;
 			__sync_fetch_and_add(&l->what, 1);                                         \
 	} while (0)
 
-/* Returns the counts of a disk, which are created at its first request. */
+/* Returns the counts of a disk and operation, or NULL. If seen is not NULL, creates those that are
+ * missing; if there is no room for them, the disk is counted as lost. */
 static __always_inline struct block_disk *disk_counts(const struct block_key *key,
 						      const struct seen *seen)
 {
@@ -299,7 +300,7 @@ static __always_inline int request_op(struct request *rq)
 	return -1; /* of zones, and commands of the driver's own */
 }
 
-/* Returns 0 for a device or operation that is not counted. */
+/* Describes a request in *s. Returns 0 for a device or operation that is not counted. */
 static __always_inline int read_request(struct request *rq, struct seen *s)
 {
 	int op = request_op(rq);

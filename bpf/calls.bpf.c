@@ -165,7 +165,8 @@ static __always_inline void write_piece_head(struct scratch *m, __u32 at, __u32 
 	m->at = at + sizeof(*p) + (len + 7) / 8 * 8;
 }
 
-/* Returns the place of the next piece, or NULL if there is no room for a long one. */
+/* Returns the place of the next piece, or NULL if there is no room for a long one, which is
+ * counted. */
 static __always_inline __u8 *reserve_piece(struct scratch *m, __u32 *ret_at)
 {
 	__u32 at = m->at;
@@ -178,8 +179,8 @@ static __always_inline __u8 *reserve_piece(struct scratch *m, __u32 *ret_at)
 	return &m->pieces[(at & (CALLS_PIECES / 2 - 1)) + sizeof(struct call_piece)];
 }
 
-/* Reads one byte more than is kept, so that a string of exactly the full length is not mistaken for
- * a cut one. Returns 0, or -EFAULT. */
+/* Adds a string. Reads one byte more than is kept, so that a string of exactly the full length is
+ * not mistaken for a cut one. Returns 0, also if there is no room, or -EFAULT. */
 static __always_inline int add_string(struct scratch *m, __u32 arg, __u32 memory, __u64 from)
 {
 	__u32 max = calls_settings.string_max, at = 0;
@@ -198,7 +199,8 @@ static __always_inline int add_string(struct scratch *m, __u32 arg, __u32 memory
 	return 0;
 }
 
-/* max: the largest number of bytes, a power of two. */
+/* Adds n bytes, but at most max - 1; max is a power of two. Returns 0, also if there is no room, or
+ * -EFAULT. */
 #define ADD_BYTES(m, arg, what, from, n, max)                                                      \
 	({                                                                                         \
 		__u32 at_ = 0, n_ = (n), kept_ = n_ >= (max) ? (max)-1 : n_;                       \
@@ -558,7 +560,8 @@ int BPF_PROG(on_free, struct task_struct *t)
 	return 0;
 }
 
-/* Calls that last past the end of the recording. Their memory was read when they began. */
+/* Ends and writes the calls that last past the end of the recording. Their memory was read when
+ * they began. */
 SEC("iter/task")
 int open_calls(struct bpf_iter__task *ctx)
 {

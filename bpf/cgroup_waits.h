@@ -61,7 +61,7 @@ static __always_inline __u32 cgroup_waits_bucket(__u64 ns)
 	return i < CGROUP_WAITS_BUCKETS ? i : CGROUP_WAITS_BUCKETS - 1;
 }
 
-/* Returns 0 if there is no room for the group. */
+/* Adds a wait. Returns 0 if there is no room for the group. */
 static __always_inline int cgroup_waits_add(__u64 group, __u32 cause, __u64 ns)
 {
 	struct cgroup_waits *w = bpf_map_lookup_elem(&cgroup_waits, &group);

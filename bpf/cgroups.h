@@ -131,8 +131,8 @@ static __always_inline int is_current_in_cgroups(void)
 	return cache_answer(id, edition, is_below_cgroups(c, BPF_CORE_READ(c, level)));
 }
 
-/* The same for programs that may interrupt others: they keep no answer, because the LRU has locks. They run too
- * rarely for the walk to matter. */
+/* The same for programs that may interrupt others: they cache no answer, because the LRU has locks.
+ * They run too rarely for the walk to matter. */
 static __always_inline int is_interrupted_in_cgroups(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
@@ -141,7 +141,8 @@ static __always_inline int is_interrupted_in_cgroups(void)
 	return is_below_cgroups(c, BPF_CORE_READ(c, level));
 }
 #else
-/* Uses helpers, which Linux 5.10 lacks for these programs: without BTF fields cannot be read. */
+/* The same without BTF. Fields cannot be read, so helpers return the ids; Linux 5.10 lacks these
+ * helpers for such programs. */
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;

@@ -144,7 +144,7 @@ static __always_inline int is_current_program(void)
 	return is_one_of_names(name, settings.n_programs, settings.programs);
 }
 #else
-/* Compares the name of the thread, because that of its process needs BTF. */
+/* Returns true if the running thread has one of the names. The name of its process needs BTF. */
 static __always_inline int is_current_program(void)
 {
 	char name[PROGRAM_NAME_SIZE] = {};

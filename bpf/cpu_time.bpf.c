@@ -89,8 +89,8 @@ static __always_inline void make_runnable(struct thread *h, __u32 key)
 		change_state(h, v, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
 }
 
-/* Without room the thread keeps its state, because the end of its span must be counted
- * eventually. */
+/* Begins the span "on CPU" of a thread on this CPU. Without room for its process the thread keeps
+ * its state, because the end of its span must be counted eventually. */
 static __always_inline void begin_on_cpu(struct running *r, struct thread *h, __u64 who, __u32 key,
 					 __u32 pid, __u64 now)
 {
@@ -107,8 +107,9 @@ static __always_inline void begin_on_cpu(struct running *r, struct thread *h, __
 	r->pid = pid;
 }
 
-/* h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this
- * CPU. It differs from key if execve() has changed the id of the thread since then. */
+/* Ends the span "on CPU" of a thread, if it had that of this CPU (was_on), and begins the span of
+ * its next state. h: NULL if there was no memory for the thread. on_key: r->key if was_on; it
+ * differs from key if execve() has changed the id of the thread since then. */
 static __always_inline void end_on_cpu(struct thread *h, int was_on, __u32 on_key, __u32 key,
 				       __u32 to, __u64 now)
 {

@@ -24,8 +24,8 @@ SONDA_PROCESSES(struct faults)
 SONDA_THREADS(struct thread)
 
 #ifdef SONDA_NO_BTF
-/* Without BTF the counts in task_struct cannot be read. Each fault is counted at its start, in
- * `all` only: whether it is a major one, or fails, is not known then. */
+/* Counts a fault at its start, in `all` only: without BTF the counts in task_struct cannot be read,
+ * and whether the fault is a major one, or fails, is not known then. */
 static __always_inline void begin_fault(void)
 {
 	struct faults *v;

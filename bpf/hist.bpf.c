@@ -44,7 +44,7 @@ struct {
 
 static const struct hist_counts no_counts;
 
-/* Events of interrupts interrupt these programs. */
+/* Atomic, because events of interrupts interrupt these programs. */
 #define COUNT(what)                                                                                \
 	do {                                                                                       \
 		__u32 zero = 0;                                                                    \
@@ -112,7 +112,7 @@ static __always_inline void read_key(void *record, struct hist_key *ret)
 	}
 }
 
-/* is_signed: a number from 2^63 on is negative. */
+/* Returns the bucket of a value. is_signed: a number from 2^63 on is negative. */
 static __always_inline __u32 find_bucket(__u64 v, int is_signed)
 {
 	__u64 from_min;

@@ -49,8 +49,8 @@ static __always_inline __u32 lock_kind_from_flags(__u32 flags)
 	return flags & LCB_F_WRITE ? LOCK_RWSEM_WRITE : LOCK_OTHER;
 }
 
-/* The entry is reserved before it is filled: an interrupt in between takes the next one and
- * releases it. */
+/* Pushes a wait. The entry is reserved before it is filled: an interrupt in between takes the next
+ * one and releases it. */
 static __always_inline void begin_spin(__u64 lock, __u32 kind)
 {
 	struct locks_cpu *c = this_cpu();
@@ -77,7 +77,8 @@ static __always_inline void add_lock_wait(struct lock_sum *sum, __u64 ns)
 	__sync_fetch_and_add(&sum->count, 1);
 }
 
-/* Returns 0 if this CPU does not spin for the lock. */
+/* Ends the wait for the lock and adds its time. Returns 0 if this CPU does not spin for the
+ * lock. */
 static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 {
 #pragma clang loop unroll(full)

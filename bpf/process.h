@@ -99,9 +99,9 @@ static __always_inline void set_element_time(__u32 element)
 		*time = bpf_ktime_get_boot_ns();
 }
 
-/* Returns the index of an element of this CPU; creates it if it is new. All places of a key lead to
- * the same code, with an index on which no branch depends. So the verifier follows that code once,
- * and not for each place. */
+/* Returns the index of an element of this CPU, which is created if it is new; NO_ELEMENT: it finds
+ * no place. All places of a key lead to the same code, with an index on which no branch depends. So
+ * the verifier follows that code once, and not for each place. */
 static __always_inline __u32 find_or_add_element(__u64 key)
 {
 	__u32 first = bpf_get_smp_processor_id() * (process_mask + 1);

@@ -44,7 +44,8 @@ static __always_inline __u64 cgroup_id_of_task(struct task_struct *t)
 	return t->cgroups->dfl_cgrp->kn->id;
 }
 
-/* ran: the thread that had the CPU, which is the last cause of the wait. */
+/* Adds a wait to those of the thread's control group. ran: the thread that had the CPU, which is
+ * the last cause of the wait. */
 static __always_inline void count_by_cgroup(struct runq_cpu *c, struct task_struct *t,
 					    struct task_struct *ran, int is_throttled, __u64 wait)
 {

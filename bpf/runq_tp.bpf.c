@@ -58,7 +58,8 @@ int BPF_PROG(on_wakeup_new)
 	return begin_wait_at_wakeup(ARG(0, SWITCH_WOKEN_NEW));
 }
 
-/* The current thread is being switched out: it is the last cause of the wait. */
+/* Reports a long wait. The current thread is being switched out: it is the last cause of the
+ * wait. */
 static __always_inline void report_outlier(const struct waiting *w, __u32 pid, __u64 wait)
 {
 	__u64 ran = bpf_get_current_pid_tgid();
@@ -78,7 +79,8 @@ static __always_inline void report_outlier(const struct waiting *w, __u32 pid, _
 	outlier_end(e);
 }
 
-/* The process of a thread that has not run since the start is unknown. */
+/* Returns true if the wait is counted. The process of a thread that has not run since the start is
+ * unknown, so its wait counts only if all threads do. */
 static __always_inline int is_waiting_counted(const struct waiting *w)
 {
 	return w->owner.tgid ? w->owner.is_counted : settings.scope == SONDA_SCOPE_ALL;

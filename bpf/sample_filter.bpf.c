@@ -2,7 +2,7 @@
 /* Selects the samples that the kernel writes, for perf events whose samples no program takes. */
 #include "common.h"
 
-/* Returns 0: the event writes no sample. */
+/* Returns 0 if the event is to write no sample. */
 SEC("perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {

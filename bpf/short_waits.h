@@ -61,7 +61,8 @@ __attribute__((noinline)) int short_wait_move(__u32 cpu, __u32 half, __u32 i)
 	return 0;
 }
 
-/* Returns 0 if the total has no place, because there is no memory for this CPU. */
+/* Adds a wait to a total of this CPU. Returns 0 if the total has no place, because there is no
+ * memory for this CPU. */
 static __always_inline int short_wait_add(__u32 tgid, __u32 tid, union wait_what what, __u64 ns,
 					  __u64 now)
 {

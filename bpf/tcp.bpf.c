@@ -14,7 +14,7 @@ struct {
 	__type(value, struct tcp_cpu);
 } cpus SEC(".maps");
 
-/* A softirq interrupts threads that count here too. */
+/* Atomic, because a softirq interrupts threads that count here, too. */
 #define COUNT(what)                                                                                \
 	do {                                                                                       \
 		__u32 zero = 0;                                                                    \
