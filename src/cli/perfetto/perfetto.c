@@ -65,7 +65,8 @@ static int perfetto_fail(const char *why)
 
 /* ---- the output ---- */
 
-/* Makes the path absolute: in the background the directory is another one. */
+/* Opens the output of -o. Makes its path absolute, because a process in the background works in
+ * "/". Returns -1 or the exit code. */
 static int perfetto_open_output(struct perfetto *p)
 {
 	const char *out = p->o.out;
@@ -118,7 +119,7 @@ static int check_output(const struct perfetto *p)
 
 /* ---- --background, --background-wait and --notify-fd ---- */
 
-/* Returns the byte that the child writes; PERFETTO_TIMEOUT or PERFETTO_FAILED without one. */
+/* Returns the byte that the child has written, or else PERFETTO_TIMEOUT or PERFETTO_FAILED. */
 static int await_child(int fd)
 {
 	/* The child waits for the start with a shorter limit. */
@@ -207,8 +208,9 @@ static void perfetto_report_start(int *fd, enum perfetto_started how)
 
 /* ---- a new session ---- */
 
-/* Reports the loss of the service. Perfetto does not distinguish a service that is lost from one
- * that refuses the session. A file keeps what the service wrote; an empty one is removed. */
+/* Reports the loss of the service, and returns the exit code. Perfetto does not distinguish a
+ * service that is lost from one that refuses the session. A file keeps what the service wrote; an
+ * empty one is removed. */
 static int report_lost_service(const struct perfetto *p)
 {
 	if (p->file && trace_file_is_named(p->file) && trace_file_update_size(p->file) == 0 &&
@@ -221,8 +223,9 @@ static int report_lost_service(const struct perfetto *p)
 	return 0;
 }
 
-/* Waits until the session has ended. at_once: ends the session first. */
-static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
+/* Waits until the session has ended, and saves its trace. at_once: ends the session first. Returns
+ * the exit code. */
+static int perfetto_end_and_save(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
 {
 	struct session_end end;
 	struct err_text e;
@@ -334,7 +337,7 @@ static int run_session(struct perfetto *p)
 	if (fd >= 0 && trace_file_assign_name(p->file, &e))
 		return perfetto_fail(e.text);
 	notify_waiting_process(p);
-	return perfetto_end_session(p, p->config, false);
+	return perfetto_end_and_save(p, p->config, false);
 }
 
 /* ---- existing sessions ---- */
@@ -361,7 +364,7 @@ static int run_attach(struct perfetto *p)
 	else if (!config->write_into_file)
 		code = perfetto_fail("The session has no file (write_into_file): use sonda attach");
 	else
-		code = perfetto_end_session(p, config, p->o.stop);
+		code = perfetto_end_and_save(p, config, p->o.stop);
 	pb__trace_config__free_unpacked(config, NULL);
 	return code;
 }

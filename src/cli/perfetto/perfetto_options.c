@@ -178,8 +178,8 @@ static const char test_config[] =
 	"\"sched_switch\" ftrace_events: \"cpu_idle\" ftrace_events: \"cpu_frequency\" "
 	"ftrace_events: \"gpu_frequency\" } } }\n";
 
-/* Reads the file of -c. Perfetto does so when it parses the option, so a missing file is its first
- * error. */
+/* Reads the file of -c into o->config_text. Perfetto does so when it parses the option, so a
+ * missing file is its first error. Returns -1 to continue, else the exit code. */
 static int perfetto_options_read_config(struct perfetto_options *o)
 {
 	struct strbuf *b = &o->config_text;
@@ -198,7 +198,8 @@ static int perfetto_options_read_config(struct perfetto_options *o)
 	return 1;
 }
 
-/* Handles the options that end the program, or carry a number. */
+/* Handles the options that end the program, or carry a number. Returns -1 to continue, else the
+ * exit code. */
 static int handle_rare_option(int option, struct perfetto_options *o)
 {
 	switch (option) {
@@ -326,7 +327,7 @@ static bool perfetto_has_shorthand(const struct perfetto_options *o)
 }
 
 /* Checks which options go together. The order is Perfetto's, so of several mistakes both programs
- * report the same one. */
+ * report the same one. Returns -1 to continue, else the exit code. */
 static int perfetto_options_check(const struct perfetto_options *o)
 {
 	bool query = o->query || o->query_raw, attach = o->attach || o->is_detached;
@@ -558,7 +559,7 @@ static void put_extra_config(const struct perfetto_options *o, const Pb__TraceCo
 }
 
 /* Merges the extras into *config: protobuf parses two serialized messages in a row as one message,
- * with the fields of both. */
+ * with the fields of both. Returns 0, or -ENOMEM and leaves *config unchanged. */
 static int perfetto_config_add_extras(const struct perfetto_options *o, Pb__TraceConfig **config)
 {
 	struct strbuf text = {0}, errors = {0}, bytes = {0};
@@ -597,7 +598,7 @@ static int report_invalid_config(void)
 	return 1;
 }
 
-/* Reads the config of -c. Returns -1 or the exit code. */
+/* Makes the config from the text of -c. Returns -1 or the exit code. */
 static int load_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 {
 	const struct strbuf *text = &o->config_text;

@@ -164,7 +164,7 @@ int perfetto_save_for_bugreport(void)
 
 typedef Pb__TracingServiceState__TracingSession session;
 
-/* A session with a score, and its file. */
+/* A session with a bugreport_score, and the path of its file. */
 struct report {
 	const session *session; /* borrowed */
 	char path[PATH_MAX];

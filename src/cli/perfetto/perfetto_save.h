@@ -18,10 +18,11 @@ struct trace_file;
 /* Connects. Returns -1 and sets *ret, which the caller frees; else the exit code. */
 int perfetto_connect(struct session_client **ret);
 
-/* Prints an error of the service. */
+/* Prints an error of the service. Returns 0, the exit code if the service refuses. */
 int perfetto_print_service_error(const char *why);
 
-/* Reads the session of client into file, and gives the file its name. name is for the message. */
+/* Reads the session of client into file, and gives the file its final name. name: of the file, for
+ * the message. */
 int perfetto_save(struct session_client *client, struct trace_file *file, const char *name);
 /* The same for a file that the service has written; NULL: the service created it (output_path). */
 int perfetto_save_written(struct trace_file *file);

@@ -133,7 +133,7 @@ static bool split_declaration(struct span text, struct declaration *ret)
 	return d.n > 0;
 }
 
-/* Finds the type that the first n words name. */
+/* Returns the kernel's type that the first n words name, or NULL. */
 static const char *find_type_of_words(const struct declaration *d, size_t n)
 {
 	char words[4 * 32] = "";
@@ -188,7 +188,8 @@ static int parse_typed_argument(struct span text, size_t position, struct probe_
 
 /* ---- lists ---- */
 
-/* Cuts the text before the next comma that is not in parentheses off *rest. */
+/* Cuts the next argument off the front of *rest, with the comma that ends it, and returns it
+ * without blanks. Commas in parentheses do not count. */
 static struct span cut_next_argument(struct span *rest)
 {
 	struct span arg = {rest->p, 0};
@@ -255,7 +256,7 @@ int probe_args_parse(struct span text, uint32_t machine,
 
 /* ---- places ---- */
 
-/* Writes where the argument is when the function begins. Returns false: unknown. */
+/* Writes where argument i is when the function begins. Returns false if that is unknown. */
 static bool find_argument_place(uint32_t machine, size_t i, char place[static 32])
 {
 	static const char *const x86_64[] = {"di", "si", "dx", "cx", "r8", "r9"};

@@ -21,7 +21,7 @@ static void trim_end(struct span *s, size_t n)
 	*s = span_trim(*s);
 }
 
-/* Takes "(ARGS)" off the end of s. The parentheses of "operator()" are part of the name. */
+/* Moves "(ARGS)" from the end of s to t. The parentheses of "operator()" are part of the name. */
 static void cut_arguments(struct span *s, struct probe_text *t)
 {
 	static const char anonymous[] = "operator";
@@ -42,7 +42,7 @@ static void cut_arguments(struct span *s, struct probe_text *t)
 	trim_end(s, s->len - open);
 }
 
-/* Takes "+0x12" off the end. */
+/* Moves "+0x12" from the end of s to t. */
 static void cut_offset(struct span *s, struct probe_text *t)
 {
 	size_t at = s->len;
@@ -61,8 +61,8 @@ static void cut_offset(struct span *s, struct probe_text *t)
 		trim_end(s, s->len - at + 1);
 }
 
-/* Takes the parts that probes of programs and of the kernel have in common off the text: the
- * result, the arguments, "%return". */
+/* Moves the parts that probes of programs and of the kernel have in common from the text to t: the
+ * result, the arguments and "%return", which changes *kind. Returns 0, or -EINVAL and sets e. */
 static int cut_suffixes(struct span *rest, enum user_probe_kind *kind, struct probe_text *t,
 			struct err_text *e)
 {
@@ -85,8 +85,8 @@ static int cut_suffixes(struct span *rest, enum user_probe_kind *kind, struct pr
 	return 0;
 }
 
-/* Cuts "GROUP/NAME=" off the beginning of rest and stores both names, if the '=' is in the first
- * len bytes. */
+/* Moves "GROUP/NAME=" from the beginning of rest to t->event, if the '=' is in the first len
+ * bytes. */
 static void cut_event_name(struct span *rest, size_t len, struct probe_text *t)
 {
 	const char *sign = memchr(rest->p, '=', len);

@@ -23,7 +23,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Writes the first file that matches. */
+/* Writes the path of the first file that matches. Returns false if none does. */
 static bool find_first_match(const char *pattern, char path[static PATH_MAX])
 {
 	bool found = false;

@@ -40,7 +40,7 @@ struct usdt_search {
 
 /* ---- places ---- */
 
-/* Writes "GROUP/NAME". */
+/* Appends "GROUP/NAME". */
 static void put_event_name(const struct probe_text *t, const struct program_item *item,
 			   struct strbuf *b)
 {
@@ -110,7 +110,9 @@ static void adopt_sign(struct usdt_search *s, const struct usdt_place *p, size_t
 	}
 }
 
-/* Sets the types of the arguments that are recorded, and drops the fetch of the others. */
+/* Sets the types of the arguments that are recorded, and clears the fetch of those that are not
+ * wanted or cannot be read. Adds the latter to *n_unread. Returns 0, or -EINVAL and sets the
+ * error's text. */
 static int choose_types(struct usdt_search *s, struct usdt_place *p, size_t *n_unread)
 {
 	for (size_t i = 0; s->t->has_args && i < s->n_args; i++) {

@@ -39,7 +39,7 @@ static bool has_event(const struct user_probes *u, const char *event)
 	return false;
 }
 
-/* Appends a suffix to the event's name that makes it unique among the lines: "_2". */
+/* Appends "_2", "_3" ... to the event's name if a line has this event already. */
 static void make_event_name_unique(const struct user_probes *u, struct strbuf *event)
 {
 	size_t len = event->len;
@@ -77,7 +77,8 @@ static int add_found_function(void *ctx, const struct program_item *item)
 	return 0;
 }
 
-/* Reports that no function has the name, or several have it. */
+/* Reports that no function has the name, or several have it. Returns -ENOENT or -EINVAL, and sets
+ * e. */
 static int refuse_function(const struct function_search *s, const struct program_reader *reader,
 			   const char *path, const char *name, struct err_text *e)
 {
@@ -98,7 +99,8 @@ static int refuse_function(const struct function_search *s, const struct program
 }
 
 /* Selects an overload by its argument types, for example "ns::over(char)", among functions of the
- * same name. */
+ * same name. Leaves s unchanged unless exactly one matches. Returns 0, -ENOMEM, or -errno and sets
+ * e. */
 static int find_function_by_types(struct program_reader *reader, const struct probe_text *t,
 				  struct function_search *s, struct err_text *e)
 {
@@ -115,7 +117,7 @@ static int find_function_by_types(struct program_reader *reader, const struct pr
 	return r;
 }
 
-/* Finds the offset in the file. Returns 0, or -errno and sets e. */
+/* Finds the offset of the function in the file. Returns 0, -ENOMEM, or -errno and sets e. */
 static int find_function_offset(struct program_reader *reader, const char *path,
 				const struct probe_text *t, uint64_t *ret, struct err_text *e)
 {

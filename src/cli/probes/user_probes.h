@@ -21,10 +21,10 @@
 
 /* Adds the lines of a probe: one, or one for each place of a static probe. A line of uprobe_events
  * is added as it is, with the offset in place of the name of a function. Returns 0; -ENOMEM; or
- * -EINVAL and sets e, a sentence that begins with the text. */
+ * -EINVAL and sets e, which begins with the option and the text. */
 int user_probes_add(struct user_probes *u, enum user_probe_kind kind, const char *text,
 		    struct err_text *e);
-/* The same for a function of the kernel, as a line of KprobeEvent.definition; the kernel finds the
- * function. */
+/* The same for a function of the kernel, as a line of KprobeEvent.definition. The kernel finds the
+ * function. e begins with the text. */
 int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, const char *text,
 			   struct err_text *e);

@@ -111,7 +111,7 @@ static int record_set_threads(struct record_command *c, struct err_text *e)
 
 #define EVENTS_LISTED 20 /* number of missing events that are listed */
 
-/* Prints the first lines, and the number of the others. */
+/* Prints the first EVENTS_LISTED lines, and the number of the others. */
 static void print_first_lines(struct record_command *c, struct strbuf *lines)
 {
 	size_t n = 0;
@@ -125,7 +125,7 @@ static void print_first_lines(struct record_command *c, struct strbuf *lines)
 		console_error(&c->console, "and %zu more", n - EVENTS_LISTED);
 }
 
-/* Refuses a recording in which no event can occur: it would never record anything. */
+/* Refuses a recording that cannot record any event. Returns an exit code. */
 static int check_events(struct record_command *c)
 {
 	struct strbuf lines = {0};
@@ -143,7 +143,7 @@ static int check_events(struct record_command *c)
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
 }
 
-/* Adds the command line to the config of -c, or makes a config from it. */
+/* Adds the command line to the config of -c, or makes a config from it. Returns an exit code. */
 static int build_config_from_words(struct record_command *c)
 {
 	struct err_text e;
@@ -406,7 +406,7 @@ static int prepare_detach(struct record_command *c, struct err_text *e)
 	return c->config->write_into_file ? record_open_output(c, e) : 0;
 }
 
-/* Chooses the destination of the trace. */
+/* Chooses the destination of the trace. Returns an exit code. */
 static int prepare_output(struct record_command *c)
 {
 	struct err_text e;

@@ -23,7 +23,8 @@
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 #endif
 
-/* Returns false if the file cannot be executed. ret has PATH_MAX bytes. */
+/* Writes the path that execvp() would try: the name if it has a '/', which is not checked, else a
+ * program in PATH. Returns false if there is none. ret has PATH_MAX bytes. */
 static bool find_program(const char *name, char *ret)
 {
 	const char *path = getenv("PATH"), *end;
@@ -41,7 +42,7 @@ static bool find_program(const char *name, char *ret)
 	}
 }
 
-/* Maps the file, and reads its first bytes. Returns the bytes read, or -1. */
+/* Maps the first page of the file, and reads its first bytes. Returns the bytes read, or -1. */
 static ssize_t map_file(const char *path, char *ret, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -53,7 +54,8 @@ static ssize_t map_file(const char *path, char *ret, size_t size)
 	return pread(fd, ret, size, 0);
 }
 
-/* A line of the loader is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". */
+/* Maps the library that a line of the loader names: "NAME => PATH (ADDRESS)" or "PATH
+ * (ADDRESS)". */
 static void map_library(char *line)
 {
 	char *path = strchr(line, '/'), *end = strstr(line, " (0x"), begin[1];
@@ -75,7 +77,8 @@ static void run_loader(const char *program, int to)
 	_exit(127);
 }
 
-/* The loader finds the libraries as it will when the program begins. */
+/* Maps the libraries of a program. The loader lists them as it will find them when the program
+ * begins. */
 static void map_libraries(const char *program)
 {
 	char line[PATH_MAX + 64];

@@ -57,7 +57,7 @@ static int check_event(const struct hist_parse *p, const char *event)
 		       nearest ? "; did you mean " : "", nearest ?: "", nearest ? "?" : "");
 }
 
-/* Takes an event of the text: "block:block_rq_issue" is "block/block_rq_issue" in a config. */
+/* Parses an event: "block:block_rq_issue" is "block/block_rq_issue" in a config. */
 static int parse_hist_event(const struct hist_parse *p, char *event, char **to)
 {
 	size_t len;
@@ -114,7 +114,7 @@ static bool read_number(const char *text, int64_t *ret)
 	return end != text && !*end && !errno;
 }
 
-/* Takes "MIN..MAX step STEP". */
+/* Parses "MIN..MAX step STEP", of which range is the first word. */
 static int parse_hist_linear(struct hist_parse *p, char *range)
 {
 	char *max = strstr(range, ".."), *step_word = parse_hist_word(p);

@@ -27,14 +27,15 @@ int option_parse_file_size(const char *option, const char *text, uint64_t *ret_b
 /* Parses a number above 0. */
 int option_parse_number(const char *option, const char *text, uint32_t *ret, struct err_text *e);
 
-/* Processes by number: "1234" or "1,2,3". Zero-initialise; free pids. */
+/* Processes, each once. Zero-initialise; free pids. */
 #define PID_LIST_MAX 4096
 struct pid_list {
 	uint32_t *pids; /* owned; each once */
 	size_t n;
 	size_t cap;
 };
-/* Adds processes to the list. Returns 0, -EINVAL or -ENOMEM. */
+/* Adds processes to the list: "1234", "1,2,3", or names of programs. Returns 0, -EINVAL and sets e,
+ * or -ENOMEM. */
 int option_parse_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e);
 
 /* "stacktrace", "traceoff:1", "traceon if ret < 0": ACTION[:COUNT][ if FILTER]. */

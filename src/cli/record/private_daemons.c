@@ -280,7 +280,8 @@ static void daemon_on_notify(evutil_socket_t fd, short what, void *ctx)
 		on_child(-1, 0, d->owner);
 }
 
-/* output_dir: the service may create files there; NULL: nowhere, or it is the producer. */
+/* Starts the daemon, and the deadline for its readiness. output_dir: the service may create files
+ * there; NULL: nowhere, or it is the producer. Returns 0, or -errno and sets e. */
 static int daemon_start(struct private_daemons *p, struct daemon *d, const char *name,
 			const char *output_dir, const char *notify_env, struct err_text *e)
 {

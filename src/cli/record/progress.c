@@ -287,7 +287,7 @@ static void read_ring_size(struct recording_progress *p)
 	strbuf_deinit(&text);
 }
 
-/* Appends, once, a message that the rings lose events. */
+/* Appends, once, a message that the rings lose events. Returns false if there is no message. */
 static bool warn_of_ring_losses(struct recording_progress *p, const struct recording_setup *setup,
 				struct strbuf *note)
 {

@@ -47,7 +47,7 @@ int record_presets_check(const struct record_options *o, struct presets *presets
 	return r;
 }
 
-/* The presets that the words name, without those that a later word with '!' takes back. */
+/* The presets that the words name, without those that a later word with '!' excludes. */
 struct chosen {
 	const struct preset **list; /* owned array; borrowed from presets */
 	size_t n;
@@ -238,7 +238,7 @@ static int put_buffers_and_limits(const struct record_options *o, Pb__TraceConfi
 {
 	int r = add_ring(config, NULL, events_buffer_kb(o));
 
-	/* A streamed trace has no ring buffer to overwrite. */
+	/* A streamed trace does not overwrite names, so it needs no ring for them. */
 	if (!r && !record_options_want_streaming(o))
 		r = add_ring(config, NAMES_BUFFER_NAME, names_buffer_kb(o));
 	if (!r && !record_options_want_streaming(o))
@@ -495,7 +495,8 @@ static int put_kernel_source_options(const struct record_options *o, Pb__TraceCo
 	return r;
 }
 
-/* Adds the options of kernel events, after everything that may have options of its own. */
+/* Adds the options of kernel events to the data sources that the other functions have added; call
+ * it after them. Returns 0, -EINVAL and sets e, or -ENOMEM. */
 static int put_event_options(const struct record_options *o, const struct tracefs_events *events,
 			     struct presets *presets, Pb__TraceConfig *config, struct err_text *e)
 {

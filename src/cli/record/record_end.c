@@ -205,7 +205,8 @@ static bool is_without_room(const struct record_command *c)
 
 #define DURATION_REACHED "duration reached" /* sondad has the same words */
 
-/* Returns our own reason, else the service's, else the expected end of the config. */
+/* Returns the reason that this process knows, else the service's, else the expected end of the
+ * config; NULL: unknown. */
 static const char *end_reason(struct record_command *c, const struct record_facts *f)
 {
 	const struct service_stats *s = record_find_stats(f);
@@ -224,7 +225,8 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 										: NULL;
 }
 
-/* Writes the reason into text, with the option that caused it; NULL: the reason is unknown. */
+/* Returns the reason, with the value of -t if that caused the end; then it is in text. reason NULL
+ * (unknown): returns NULL. */
 static const char *explain_end(const struct record_command *c, const char *reason,
 			       struct strbuf *text)
 {
@@ -402,8 +404,8 @@ static int record_end_remove_file(struct record_command *c, int code)
 	return code;
 }
 
-/* Ends a recording if everything in it was refused, or an option of the command line: nothing is
- * kept. Returns 0 if neither is the case. */
+/* Ends a recording, and removes its file, if everything in it was refused, or an option of the
+ * command line. Returns the exit code; 0 if neither is the case. */
 static int end_refused_recording(struct record_command *c)
 {
 	const struct record_facts facts = collect_facts(c, false);
@@ -433,7 +435,7 @@ static int end_refused_recording(struct record_command *c)
 }
 
 /* Ends a recording whose trace the service has written; scans it for the summary. error: of the
- * recording; its message was already printed. */
+ * recording; its message was already printed. Returns the exit code. */
 static int end_written_recording(struct record_command *c, int error)
 {
 	_cleanup_(closep) int own = -1;
@@ -485,7 +487,8 @@ static int end_written_recording(struct record_command *c, int error)
 	return write_summary(c, false);
 }
 
-/* Ends a recording of snapshots. error: of the recording; its message was already printed. */
+/* Ends a recording of snapshots. error: of the recording; its message was already printed. Returns
+ * the exit code. */
 static int end_snapshot_recording(struct record_command *c, int error)
 {
 	const struct snapshot_log *log = &c->result.snapshots;
@@ -519,7 +522,8 @@ static int print_detached(struct record_command *c)
 	return EXIT_GOOD;
 }
 
-/* Saves the trace. error: of the recording; its message was already printed. */
+/* Saves the trace. error: of the recording; its message was already printed. Returns the exit
+ * code. */
 static int record_end_save(struct record_command *c, int error)
 {
 	bool is_cut = c->result.write_error != 0;
@@ -542,7 +546,8 @@ static int record_end_save(struct record_command *c, int error)
 	return write_summary(c, false);
 }
 
-/* Reports that the file reached its size limit. The recording is valid up to there. */
+/* Reports that the file reached its size limit. The recording is valid up to there. Returns code,
+ * or EXIT_FAILED if the limit was the free space of the file system. */
 static int report_limit(struct record_command *c, int code)
 {
 	if (!is_at_limit(c))
@@ -581,7 +586,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		c->end = *why;
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why->text);
-	/* If memory was out, doctor reports whether the machine is the reason. */
+	/* If memory ran out, doctor reports whether the machine is the reason. */
 	if (error && c->is_local && is_memory_error_text(why->text) &&
 	    doctor_explain("memory", c->result.started_daemons, c->options.socket, NULL, &sentence))
 		console_error(&c->console, "%s", sentence.text);

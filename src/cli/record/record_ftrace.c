@@ -291,8 +291,8 @@ static int put_kprobes(const struct record_options *o, Pb__FtraceConfig *f, stru
 	return r;
 }
 
-/* Turns the --uprobe options into lines of uprobe_events, and appends them to f. Returns 0, or
- * -errno and sets e. */
+/* Converts the --uprobe options to lines of uprobe_events, and appends them to f. Returns 0,
+ * -ENOMEM, or -EINVAL and sets e. */
 static int put_uprobes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
 {
 	const char *address = o->socket ? o->socket : sock_default_consumer();

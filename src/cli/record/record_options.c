@@ -511,7 +511,7 @@ const char *record_options_first_ring_option(const struct record_options *o)
 	return o->has_cpus ? "-C" : NULL;
 }
 
-/* Returns the first given option for a subject. */
+/* Returns the name of the first option for a subject that is given; there is one. */
 static const char *subject_option(const struct record_options *o)
 {
 	return o->units.n	 ? "unit"

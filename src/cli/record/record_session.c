@@ -115,7 +115,8 @@ static const char *session_state_text(enum record_session_state state)
 	return words[state];
 }
 
-/* Ends the session with the message of the errno. */
+/* Ends the session with an error. The message is the service's reason if it aborted the session,
+ * else that of the errno. */
 static void record_session_fail(struct record_session *s, int error)
 {
 	struct err_text why;

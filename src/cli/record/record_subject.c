@@ -48,7 +48,8 @@ static Pb__SubjectConfig subject_from_options(const struct record_options *o, ui
 
 int record_subject_set(Pb__TraceConfig *config, const struct record_options *o, uint32_t command)
 {
-	/* The shell: what it starts in place of a container or a group is its child. */
+	/* The parent is the shell: what the user starts there, such as an awaited container, is its
+	 * child. */
 	uint32_t spawners[] = {(uint32_t)getppid(), command};
 	Pb__SubjectConfig c = subject_from_options(o, spawners, command ? 2 : 1);
 

@@ -97,7 +97,8 @@ struct recording {
 	struct early_errors early;
 };
 
-/* Returns how long it has recorded since all data sources had started, or else tracing had. */
+/* Returns the time since all data sources had started, or since tracing started if some have
+ * not. */
 static uint64_t recorded_time_ms(const struct recording *r)
 {
 	return (clock_mono_ns() - r->started_ns) / NS_PER_MS - r->result->set_up_ms;
@@ -522,7 +523,8 @@ static int recording_on_packet(void *ctx, const uint8_t *data, size_t len)
 	return error;
 }
 
-/* Writes out a streamed trace after each pass, and gives its file the final name. */
+/* Writes out a streamed trace after each pass, gives its file the final name, and ends the
+ * recording when the file has reached max_bytes. */
 static int on_caught_up(void *ctx)
 {
 	struct recording *r = ctx;
@@ -541,7 +543,8 @@ static int on_caught_up(void *ctx)
 	return error;
 }
 
-/* Takes a snapshot. Snapshots have their own deadlines, but end before the session does. */
+/* Starts a snapshot, and holds the session until all are made: snapshots have their own deadlines,
+ * but must end before the session does. */
 static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
 {
 	struct recording *r = ctx;
@@ -628,8 +631,8 @@ static void on_daemons_failed(void *ctx, const char *why)
 	recording_finish(ctx, -EPIPE, why);
 }
 
-/* Called when the daemons have to end early. Stops the recording in order: the service still runs
- * and has all committed data, which is worth saving. */
+/* Called when the private producer has ended early. Stops the recording in order: the service still
+ * runs and has all committed data, which is worth saving. */
 static void on_daemons_cut_short(void *ctx, const char *why)
 {
 	struct recording *r = ctx;
@@ -679,7 +682,7 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 		&daemon_ops, r, e, &r->daemons);
 }
 
-/* Reports the end of a private daemon as the reason of a broken connection. */
+/* Replaces the error of a broken connection by the end of a private daemon, if one has ended. */
 static void explain_by_daemons(struct recording *r)
 {
 	struct err_text why;

@@ -22,7 +22,7 @@
  * With CLONE_SNAPSHOT each trigger saves a snapshot, and nothing else is saved.
  */
 
-#define RECORDING_COMMAND_ENDED "the command ended" /* end of recording_result */
+#define RECORDING_COMMAND_ENDED "the command ended" /* value of recording_result.end */
 
 /* The result. Zero-initialise; recording_result_deinit frees. */
 struct recording_result {

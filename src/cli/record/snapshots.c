@@ -366,7 +366,8 @@ static int choose_file_path(const struct snapshots *s, char path[static PATH_MAX
 	return err_set(e, -ENAMETOOLONG, "the snapshot's file name is too long");
 }
 
-/* Gives the snapshot's file its name, with the first number from s->next on that no file has. */
+/* Gives the snapshot's file its name, with the first number from s->next on that no file has, and
+ * reports the result. */
 static void snapshots_save(struct job *j)
 {
 	struct snapshots *s = j->owner;

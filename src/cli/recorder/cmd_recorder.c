@@ -166,7 +166,8 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 	strbuf_printf(b, s->rings.wraps ? "%" PRIu64 "}\n" : "null}\n", s->rings.covers_s);
 }
 
-/* Exits with EXIT_FAILED if the recorder does not record. */
+/* Prints the status. Returns an exit code, which is EXIT_FAILED if the recorder does not record; or
+ * -errno and sets e. */
 static int recorder_print_status(const struct recorder_options *o, struct err_text *e)
 {
 	struct recorder_status status;

@@ -30,7 +30,7 @@ struct crash_boot {
 	uint64_t date_ns; /* CLOCK_REALTIME minus the ring's clock; 0: not known */
 	uint64_t cpus;
 	uint64_t saved_s; /* when the next boot saved the trace, or found none; 0: not yet */
-	char why[256]; /* there is no trace; "": there is one */
+	char why[256]; /* why there is no trace; "": there is one */
 };
 
 /* The boots, the oldest first. Zero-initialise; crash_boots_deinit frees. */

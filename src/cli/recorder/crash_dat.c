@@ -213,7 +213,8 @@ static void dat_put_options(struct strbuf *b, const struct crash_dat_facts *fact
 	dat_put_u16(b, OPTION_DONE);
 }
 
-/* Writes what comes before the pages, with the table of their places, and ends on a page. */
+/* Writes what comes before the pages, up to a page boundary, with an empty table of their places.
+ * *ret_table: the offset of that table, which crash_dat_finish() fills in. */
 static int dat_write_options(int fd, const struct crash_dat_facts *facts, uint64_t *ret_table)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

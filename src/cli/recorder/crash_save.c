@@ -75,7 +75,7 @@ static bool find_last_boot(const char *dir, struct crash_boot *ret, bool *ret_ru
 	return found;
 }
 
-/* Reads the clock of the ring: CLOCK_REALTIME minus that clock; 0: not known. */
+/* Returns CLOCK_REALTIME minus the ring's clock; 0: not known. */
 static uint64_t read_date(const struct crash_ring *ring)
 {
 	static const char key[] = "now ts:";
@@ -190,7 +190,7 @@ int crash_save_disarm(const struct crash_ring *ring)
 
 /* ---- saving ---- */
 
-/* Appends what marks the trace as that of an earlier boot. */
+/* Appends the attributes that mark the trace as that of an earlier boot. Returns 0 or -errno. */
 static int add_marker(int fd, const struct crash_boot *b)
 {
 	struct trace_attributes a;
@@ -214,7 +214,8 @@ static int add_marker(int fd, const struct crash_boot *b)
 	return r;
 }
 
-/* Makes the trace from the file with the formats and pages. */
+/* Makes the trace at path from the file with the formats and pages. Returns 0, or -errno and sets
+ * e. */
 static int import_pages(int dat, const struct crash_boot *b, const char *path,
 			struct crash_saved *ret, struct err_text *e)
 {
@@ -243,8 +244,8 @@ static int import_pages(int dat, const struct crash_boot *b, const char *path,
 	return 0;
 }
 
-/* Completes the boot's .dat with the pages of the ring, and makes the trace. Sets e to the reason
- * if there is no trace. */
+/* Completes the boot's .dat with the pages of the ring, and makes the trace, which replaces it.
+ * Returns 0, or -errno and sets e to the reason why there is no trace. */
 static int save_pages(const struct crash_ring *ring, const char *dir, const struct crash_boot *b,
 		      struct crash_saved *ret, struct err_text *e)
 {

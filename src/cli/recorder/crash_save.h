@@ -16,7 +16,7 @@
  */
 
 /* Starts the ring, and notes its boot in the directory of the recorder; what the ring held is lost.
- * Does nothing if it was armed in this boot. Returns 0, or -errno and sets e. */
+ * Does nothing if it was armed in this boot and still records. Returns 0, or -errno and sets e. */
 int crash_save_arm(const struct crash_ring *ring, const char *dir, struct err_text *e);
 /* Stops the ring. Returns 0 or -errno. */
 int crash_save_disarm(const struct crash_ring *ring);
@@ -24,7 +24,7 @@ int crash_save_disarm(const struct crash_ring *ring);
 struct crash_saved {
 	char path[PATH_MAX]; /* the trace; "": none */
 	char id[40]; /* of its boot */
-	char why[256]; /* there is none, although a ring was armed; "": none was armed */
+	char why[256]; /* why an armed ring has no trace; "": it has one, or no ring was armed */
 	uint64_t events, lost, unread;
 	uint32_t cpus, cpus_with_events;
 };

@@ -113,7 +113,7 @@ static void on_connection(evutil_socket_t fd, short what, void *ctx)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* The end, a second line, or the patience is over. */
+	/* The connection ended, sent a second line, or took too long. */
 	if (n <= 0 || c->fingerprint[0]) {
 		alert_connection_close(c);
 		return;

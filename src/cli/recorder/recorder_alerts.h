@@ -24,7 +24,7 @@ struct recorder_alerts;
 struct recorder_alerts_setup {
 	struct event_base *loop; /* borrowed, as address */
 	const char *address;
-	/* Begins a snapshot. Returns false if there is none so soon after the last one. */
+	/* Begins a snapshot. Returns false if none will be saved, as soon after the last one. */
 	bool (*take)(void *ctx, const struct alert *a);
 	void (*ring)(void *ctx, uint64_t *ret_holds_s, uint64_t *ret_before_s);
 	void *ctx;
@@ -35,5 +35,5 @@ int recorder_alerts_new(const struct recorder_alerts_setup *setup, struct record
 			struct err_text *e);
 /* Removes the socket's file. No-op for NULL. */
 void recorder_alerts_free(struct recorder_alerts *l);
-/* The snapshot of an alert was saved, or has failed. */
+/* Answers the connections that await the snapshot of this alert. l may be NULL. */
 void recorder_alerts_done(struct recorder_alerts *l, const struct alert *a, bool saved);

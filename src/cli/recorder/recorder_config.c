@@ -18,11 +18,12 @@
 #include "cli/terminal/kernel_events.h"
 #include "cli/terminal/presets.h"
 
-/* A recorder that is killed loses what was recorded since the last write. */
+/* If the recorder is killed, what was recorded since the last write is lost. */
 #define WRITE_PERIOD_MS 2500
 #define FLUSH_PERIOD_MS 5000
 
-/* Parses the words as sonda record does. argv is borrowed until the deinit of ret. */
+/* Parses the words as sonda record does. argv, which this fills, is borrowed until the deinit of
+ * ret. Returns 0, or -errno and sets e. */
 static int parse_words(const struct recorder_options *o, char **argv, struct record_options *ret,
 		       struct err_text *e)
 {
@@ -51,7 +52,7 @@ static int refuse_if_nothing_exists(const Pb__TraceConfig *config,
 	return r;
 }
 
-/* Writes the trace into parts, each of which names all processes. */
+/* Makes the service write the trace into parts, each of which names all processes. */
 static int recorder_config_set_parts(const struct recorder_options *o, Pb__TraceConfig *c)
 {
 	Pb__TraceConfig__Rotate *rotate = malloc(sizeof(*rotate));

@@ -70,7 +70,7 @@ void recorder_crash_save(const char *dir)
 		return;
 	crash_ring_find("/proc", tracefs_roots, &ring);
 	if (ring.state != CRASH_RING_STOPPED)
-		return; /* why it is so, the recorder finds out */
+		return; /* the recorder will report why */
 	if (crash_save_last(&ring, dir, &saved, &e) < 0)
 		log_warn("%s", e.text);
 	else if (saved.path[0])

@@ -39,7 +39,7 @@ int recorder_part_series(const char *dir, uint32_t session, const char *boot,
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Reads the name of a part. Returns false for other files. */
+/* Parses the name of a part. Returns false for other files. */
 static bool recorder_part_parse(const char *name, struct recorder_part *ret)
 {
 	char same[64];
@@ -151,8 +151,8 @@ static int make_dirs(const char *dir)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Returns 0 if the directory is this user's own, and no other user may write into it: other users
- * could replace the files that the recorder opens and removes. */
+/* Returns 0 if the directory is this user's own, and no other user may write into it; else -errno
+ * and sets e. Other users could replace the files that the recorder opens and removes. */
 static int check_owner(const char *dir, struct err_text *e)
 {
 	struct stat st;

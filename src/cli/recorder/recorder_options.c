@@ -20,8 +20,8 @@
 #define PART_MAX_MS 60000u
 #define PART_MIN_BYTES 65536 /* of TraceConfig.rotate */
 #define PARTS_MAX 10000ull /* likewise */
-/* A busy minute may fill this many parts before it costs the ring a part of another minute. The
- * parts are not cut smaller than the minimum for that. */
+/* In a busy minute, parts may end by size: up to this many in the time of one part, before the ring
+ * covers less time. Parts are made smaller for that, but not below the minimum. */
 #define BUSY_PARTS 4
 #define BUSY_PART_MIN_BYTES (512ull << 10)
 #define RECORDER_MIN_KERNEL_BYTES (4ull << 20)
@@ -161,7 +161,8 @@ static void recorder_set_sizes(struct recorder_options *o)
 		o->max_bytes = RECORDER_DEFAULT_BYTES;
 	}
 }
-/* Returns the number of parts that cover the requested age if all end by time. */
+/* Returns the number of parts that cover the requested age if each part ends by its age, not by its
+ * size. */
 static uint32_t parts_by_time(const struct recorder_options *o)
 {
 	return (o->keep_ms + o->part_ms - 1) / o->part_ms + 1;

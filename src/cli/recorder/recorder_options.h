@@ -36,7 +36,7 @@ struct recorder_options {
 	uint64_t max_bytes; /* of the ring on disk; 0 before the check: --size was not given */
 	bool in_kernel; /* --in-kernel: events stay in rings of the kernel */
 	uint64_t kernel_bytes; /* of these rings, of all CPUs together; 0 without --in-kernel */
-	uint32_t keep_ms; /* age of the oldest part */
+	uint32_t keep_ms; /* older parts are removed */
 	uint32_t part_ms; /* length of a part */
 	struct recorder_triggers triggers; /* --on */
 	uint32_t before_ms; /* how much of the ring a trigger saves */

@@ -238,7 +238,8 @@ static void recorder_on_alert_done(void *ctx, const struct alert *a, bool saved)
 	recorder_alerts_done(((struct recorder *)ctx)->alerts, a, saved);
 }
 
-/* Computes how long the ring holds at the rate at which its parts grew. */
+/* Computes how many seconds the ring holds at the rate at which its parts grew, and how many a
+ * snapshot covers. */
 static void recorder_measure_ring(void *ctx, uint64_t *ret_holds_s, uint64_t *ret_before_s)
 {
 	struct recorder *r = ctx;
@@ -368,7 +369,8 @@ static void recorder_on_daemons_failed(void *ctx, const char *why)
 	recorder_on_failure(ctx, why);
 }
 
-/* Stops the session in the normal way, so that the last part has an end; on_end follows. */
+/* Called when the producer has ended. Stops the session in the normal way, so that the last part
+ * has an end; on_end follows. */
 static void recorder_on_producer_ended(void *ctx, const char *why)
 {
 	struct recorder *r = ctx;
@@ -540,7 +542,7 @@ static int recorder_watch_dir(struct recorder *r, struct err_text *e)
 	return 0;
 }
 
-/* Logs that the rings of the last boot are gone. */
+/* Logs it if the last recorder kept events in rings of the kernel, and a reboot has lost them. */
 static void recorder_report_lost_rings(const struct recorder *r)
 {
 	struct recorder_state last;

@@ -98,7 +98,8 @@ static void saved_file_remove(const char *dir, const char *name)
 		unlink(json);
 }
 
-/* Returns the name of the trigger, with the rest: "TIME-NAME.pftrace". */
+/* Returns "-NAME.pftrace" of "TIME-NAME.pftrace", by which the snapshots of one trigger are
+ * counted. */
 static const char *saved_file_trigger(const struct saved_file *f)
 {
 	const char *dash = strchr(f->name, '-');
@@ -125,7 +126,7 @@ static size_t saved_files_choose(const struct saved_files *l)
 	return best;
 }
 
-/* Removes snapshots above the limits. Their names begin with their time. */
+/* Removes snapshots above the limits, but keeps one. Their names begin with their time. */
 static void recorder_saver_prune(const struct recorder_saver *s, const char *dir)
 {
 	struct saved_files l = {.dir = dir};
@@ -305,7 +306,7 @@ static void copy_trigger(char to[static 64], const char *name)
 			*at = '_';
 }
 
-/* Returns true if the trigger may save a snapshot now, and notes the time. */
+/* Returns true and notes the time if the trigger may save a snapshot now. */
 static bool recorder_saver_admit(struct recorder_saver *s, const char *trigger)
 {
 	uint64_t now = clock_mono_ns();
@@ -344,8 +345,9 @@ static void recorder_saver_begin_next(struct recorder_saver *s)
 	recorder_saver_end_alert(s, false);
 }
 
-/* alert: NULL, or owned by the saver from now on. Returns false, and frees the alert, if no
- * snapshot will be saved because the last one was less than --pause ago. */
+/* Queues a snapshot, and begins it if no other one is being written. Becomes the owner of alert,
+ * which may be NULL. Returns false, and frees the alert, if the snapshot is skipped: another one is
+ * queued, or the last one was less than --pause ago. */
 static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, const char *reason,
 				 struct alert *alert)
 {

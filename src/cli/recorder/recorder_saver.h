@@ -32,7 +32,7 @@ struct recorder_saver_setup {
 	uint64_t max_bytes;
 	/* A snapshot was saved, or has failed; the counts are up to date. */
 	void (*on_done)(void *ctx);
-	/* May be NULL. The same, of a snapshot of recorder_saver_handle_alert(). */
+	/* May be NULL. The same for a snapshot of recorder_saver_handle_alert(). */
 	void (*on_alert_done)(void *ctx, const struct alert *a, bool saved);
 	void *ctx;
 };
@@ -46,10 +46,12 @@ struct recorder_saver *recorder_saver_new(const struct recorder_saver_setup *set
 /* Ends the process that is writing, if any. No-op for NULL. */
 void recorder_saver_free(struct recorder_saver *s);
 
-/* Begins to save a snapshot. trigger: its name, which may be untrusted; reason: for the user. */
+/* Saves a snapshot, or queues it while another one is being written. Skips it if one is queued
+ * already, or the last one of this trigger was less than pause_ms ago. trigger: its name, which may
+ * be untrusted; reason: for the user. */
 void recorder_saver_handle_trigger(struct recorder_saver *s, const char *trigger,
 				   const char *reason);
 /* The same for an alert, whose labels and start become a part of the trace. The trigger of all
- * alerts is "alert". Returns false if none is saved so soon after the last one. */
+ * alerts is "alert". Returns false if the snapshot was skipped, or memory runs out. */
 bool recorder_saver_handle_alert(struct recorder_saver *s, const struct alert *a);
 struct recorder_saver_counts recorder_saver_counts(const struct recorder_saver *s);

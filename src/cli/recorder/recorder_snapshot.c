@@ -296,7 +296,7 @@ static size_t first_part(const struct recorder_parts *p, int64_t begin_ns)
 }
 
 /* Returns the number of parts that are not younger than the clone. If no part of the clone is on
- * disk, the clone is not of this ring and is not used. */
+ * disk, the clone is not of this ring and is freed. */
 static size_t count_older_parts(struct snapshot_sources *s)
 {
 	size_t n = s->parts.n;

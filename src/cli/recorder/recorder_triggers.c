@@ -12,7 +12,7 @@
 #include "base/text/str.h"
 #include "config/limits.h"
 
-#define STOP_DELAY_MS 300 /* how much of what follows its trigger a snapshot has */
+#define STOP_DELAY_MS 300 /* a snapshot also covers this time after its trigger */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 static const char *const kinds[] = {
@@ -43,7 +43,7 @@ static int set_name(const struct recorder_triggers *t, struct recorder_trigger *
 		       : 0;
 }
 
-/* Names it after its kind; the second of a kind is "KIND-2". */
+/* Names the trigger after its kind; the second of a kind is "KIND-2". */
 static void set_default_name(const struct recorder_triggers *t, struct recorder_trigger *c)
 {
 	snprintf(c->name, sizeof(c->name), "%s", kinds[c->kind]);

@@ -283,7 +283,7 @@ static void missing_events_add_text(struct name_list *l, const char *s)
 	name_list_add(l, (const uint8_t *)s, strlen(s));
 }
 
-/* Reports resolve_process_fds, which sonda-probes does not have. */
+/* Reports resolve_process_fds, which sonda-probes does not support. Returns the number of lines. */
 static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *lines)
 {
 	size_t n = 0;
@@ -301,8 +301,8 @@ static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *li
 	return n;
 }
 
-/* Reports that a list is truncated. Names past the list's own limit are counted again at each
- * flush, so their number is not given. */
+/* Reports that a list is truncated; returns true if it is. Names past the list's own limit are
+ * counted again at each flush, so their number is not given. */
 static size_t put_number_left_out(const char *what, uint64_t more, const struct name_list *l,
 				  struct strbuf *lines)
 {

@@ -25,7 +25,7 @@ bool record_is_end_missing(const struct record_facts *f)
 
 #define NOTICEABLE_MS 100 /* durations that differ by less count as the same */
 
-/* Returns when the recording began: all data sources had started, or else tracing had. */
+/* Returns the time when all data sources had started; if that is unknown, when tracing started. */
 static uint64_t begin_of_recording(const struct trace_scan *s)
 {
 	bool before_end = !s->disabled_ns || s->all_started_ns < s->disabled_ns;

@@ -66,7 +66,8 @@ static void recording_sources_add_producer(struct source_producers *p,
 		p->ids[p->n++] = producer->id;
 }
 
-/* Notes the producers at the start of a recording. Skips a producer if memory runs out. */
+/* Notes, at the start of a recording, the producers of the config's "linux." data sources. Skips a
+ * producer if memory runs out. */
 static void source_producers_add(struct source_producers *p, const Pb__TraceConfig *config,
 				 const Pb__TracingServiceState *state)
 {
@@ -267,7 +268,7 @@ static void count_offered_sources(struct recording_sources *s, const Pb__Tracing
 	}
 }
 
-/* Refuses a recording if none of its data sources exists. */
+/* Sets e: none of the recording's data sources exists. Returns -ENODEV. */
 static int refuse_missing_sources(const struct recording_sources *s, struct err_text *e)
 {
 	const char *name = s->missing.names[0],
@@ -315,7 +316,8 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	name_list_deinit(&left_out);
 }
 
-/* Programs start and end at any time, so their data source may be missing at the start. */
+/* Returns true for the data source of programs. They start and end at any time, so it may be
+ * missing at the start. */
 static bool is_program_source(const char *source)
 {
 	return strcmp(source, "track_event") == 0;

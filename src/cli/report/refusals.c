@@ -125,7 +125,8 @@ static const char *find_perf_entry(const struct trace_scan *s)
 	return NULL;
 }
 
-/* Returns the first family that does not run, if none runs. */
+/* Returns the entry of the first family of eBPF counters that does not run, if none runs; else
+ * NULL. */
 static const char *find_ebpf_entry(const struct trace_scan *s)
 {
 	bool some = s->sources.ebpf_costs.n || s->samples.of[SAMPLES_COUNTERS] ||
@@ -145,9 +146,9 @@ static const char *find_ftrace_entry(const struct record_facts *f)
 	return record_is_refused(f) ? "all requested events were refused" : NULL;
 }
 
-/* Finds the entry "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name.
- * The session may have other sources of that name, so the entry counts only if the trace has no
- * data at all. */
+/* Returns the entry "'NAME' recorded nothing: REASON", or NULL: sonda-probes refused a source of
+ * that name. The session may have other sources of that name, so the entry counts only if the trace
+ * has no data at all. */
 static const char *find_probes_entry(const struct trace_scan *s, const char *name)
 {
 	const struct name_list *l = &s->sources.refusals;

@@ -40,7 +40,8 @@ static bool is_mostly_in_interrupts(const char *event)
 	return false;
 }
 
-/* Returns true if events of the kernel are requested, but recorded only while some threads run. */
+/* Returns true if events that happen mostly in interrupts are requested, but are recorded only
+ * while some threads run. */
 static bool are_kernel_events_limited_to_threads(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
@@ -414,7 +415,8 @@ static void write_probes(const struct ftrace_scan *s, struct strbuf *out)
 	strbuf_printf(out, " hits; %s missed\n", misses ? str_thousands(misses, number) : "none");
 }
 
-/* Writes the number of events. Returns false if events are missing. */
+/* Writes the number of events. Returns false if kernel events were requested, and the trace has
+ * none. */
 static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
 	if (f->scan->ftrace.counts.total) {
@@ -524,7 +526,7 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 	strbuf_deinit(&lines);
 }
 
-/* Writes what rings overwrote that are read on request only. */
+/* Writes what the kernel overwrote in rings that are read on request only. */
 static void write_overwrites(const struct trace_scan *s, struct strbuf *out)
 {
 	struct ring_overwrites o;

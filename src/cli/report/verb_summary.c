@@ -156,8 +156,8 @@ void verb_summary_deinit(struct verb_summary *s)
 	*s = (struct verb_summary){0};
 }
 
-/* Returns the config. A clone has its config in the trace only, or nowhere
- * (disable_trace_config). */
+/* Returns the config, and unpacks it from the trace if it is not known. A clone has its config in
+ * the trace only, or nowhere (disable_trace_config): then the config is empty. */
 static const Pb__TraceConfig *verb_summary_read_config(struct verb_summary *s)
 {
 	static const Pb__TraceConfig none = PB__TRACE_CONFIG__INIT;
@@ -168,8 +168,8 @@ static const Pb__TraceConfig *verb_summary_read_config(struct verb_summary *s)
 	return s->config ? s->config : &none;
 }
 
-/* The trace has events of linux.ftrace: moves it from the missing sources to the producers that
- * disconnected. */
+/* Moves linux.ftrace from the missing sources to the producers that disconnected, because the trace
+ * has events of it. */
 static void move_ftrace_to_disconnected(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";

@@ -182,7 +182,7 @@ static int s3_client_send(struct s3_client *c, struct s3_request *q, struct s3_e
 
 /* ---- what an answer means ---- */
 
-/* Beside 0 and enum s3_result. */
+/* Further results of an attempt, in addition to 0 and enum s3_result. */
 enum {
 	S3_AGAIN = 10, /* the request may succeed later */
 	S3_REFUSED = 11,
@@ -206,7 +206,8 @@ static bool is_temporary(unsigned status, const char *code)
 	       status == 503 || status == 504;
 }
 
-/* Takes the store's time if the clock of this machine is wrong. Returns true if it took it. */
+/* Sets the skew by the store's time. Returns true, and logs it, if that changes the skew by a
+ * minute or more: the request was signed with a wrong time. */
 static bool set_clock_skew(struct s3_client *c, const struct s3_exchange *x)
 {
 	time_t theirs, before = c->skew;
@@ -232,7 +233,7 @@ static bool reload_keys(struct s3_client *c)
 	return r > 0;
 }
 
-/* Sets e to what the store answered. */
+/* Sets e to what the store answered, with the option that helps if there is one. */
 static void explain_error_answer(const struct s3_request *q, const struct s3_exchange *x,
 				 const char *code, struct err_text *e)
 {
@@ -323,8 +324,9 @@ static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_ex
 	return s3_client_check_reply(c, q, x, e);
 }
 
-/* Sends a request until it is answered or refused. before_again, unless NULL, is called before each
- * attempt but the first. */
+/* Sends a request until it is answered or refused, or the attempts are used up (-ETIMEDOUT).
+ * before_again, unless NULL, is called before each attempt but the first; its error ends the
+ * request. */
 static int s3_client_send_with_retries(struct s3_client *c, struct s3_request *q,
 				       struct s3_exchange *x,
 				       int (*before_again)(struct s3_client *c, const char *key,
@@ -368,8 +370,8 @@ int s3_head(struct s3_client *c, const char *key, struct s3_object *ret, struct 
 	return 0;
 }
 
-/* Sends a request that only makes a new object. A store that does not know the condition gets the
- * request without it. */
+/* Sends a request that creates an object only if there is none. A store that does not know the
+ * condition gets the request without it. */
 static int s3_send_if_absent(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
 			     struct err_text *e)
 {

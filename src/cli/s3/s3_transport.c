@@ -193,7 +193,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *ctx)
 	line = span_trim(line);
 	if (line.len >= strlen("HTTP/1.1 200") && !strncmp(line.p, "HTTP/1.", 7))
 		x->status = !strncmp(line.p + 8, " 200", 4) ? 200 : 0;
-	/* Answers 100 come before the one that counts. */
+	/* Interim answers (100) precede the final one. */
 	x->has_headers = !line.len;
 	store_reply_header(line, "etag", x->etag, sizeof(x->etag));
 	store_reply_header(line, "date", x->date, sizeof(x->date));
@@ -216,7 +216,8 @@ static int on_progress(void *ctx, int64_t a, int64_t b, int64_t c, int64_t d)
 
 static void *make_headers(const struct s3_transport *t, const struct s3_exchange *x)
 {
-	/* libcurl would wait for an answer to "Expect", and send "Accept". */
+	/* An empty "Expect:" keeps libcurl from waiting for an answer to it; likewise it would send
+	 * "Accept". */
 	void *list = t->slist_append(NULL, "Expect:");
 
 	for (size_t i = 0; list && i < x->n_headers; i++) {
@@ -277,7 +278,8 @@ static void set_options(const struct s3_transport *t, struct s3_exchange *x,
 
 #define ERROR_TEXT_SIZE 256 /* CURL_ERROR_SIZE */
 
-/* Sets e to why a request failed. A certificate that is not trusted is no matter of time. */
+/* Sets e to why a request failed. Returns -EPERM if a later attempt cannot help, because the
+ * certificate is not trusted; else -ECOMM. */
 static int explain_failure(const struct s3_transport *t, int code,
 			   char text[static ERROR_TEXT_SIZE], struct err_text *e)
 {

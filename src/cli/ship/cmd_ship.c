@@ -102,7 +102,7 @@ static pid_t ship_start_collector(const struct ship_options *o)
 	return pid;
 }
 
-/* Returns true if the process has ended, which it does only after an error. */
+/* Returns true if the process has ended, which it does only after an error, and sets *pid to 0. */
 static bool ship_lost_collector(pid_t *pid)
 {
 	if (*pid <= 0 || waitpid(*pid, NULL, WNOHANG) != *pid)
@@ -115,7 +115,8 @@ static bool ship_lost_collector(pid_t *pid)
 
 /* ---- uploading ---- */
 
-/* collector: the pid of the process that collects; 0: none. Becomes 0 when it has ended. */
+/* Uploads until a signal or an error; once with --once. *collector: the pid of the process that
+ * collects; 0: none; becomes 0 when it has ended. Returns an exit code. */
 static int ship_upload(const struct ship_options *o, pid_t *collector, struct notify *notify)
 {
 	struct ship_uploader *u = NULL;
@@ -202,7 +203,7 @@ int cmd_ship(int argc, char **argv)
 		help_print(ship_usage);
 		return EXIT_GOOD;
 	}
-	/* No core dump has the keys. */
+	/* Core dumps must not contain the keys. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	/* The uploader may be another user, of the spool's group. */
 	umask(0027);

@@ -85,7 +85,8 @@ static int compare_names(const void *a, const void *b)
 
 /* ---- start and end ---- */
 
-/* Opens the directory of the work in the spool. */
+/* Opens the directory for the files in the spool, and creates it if it is missing. Returns 0 or
+ * -errno. */
 static int open_work_dir(const char *spool, int *ret)
 {
 	_cleanup_(closep) int fd = -1;

@@ -25,25 +25,28 @@ int compact_store_open(const struct ship_options *o, const volatile sig_atomic_t
 		       struct compact_store *ret, struct err_text *e);
 void compact_store_close(struct compact_store *s);
 
-/* Lists the objects of a directory whose names end so, sorted. */
+/* Names of objects in a directory, sorted. compact_names_deinit() frees. */
 struct compact_names {
 	char **of; /* owned: names in the directory */
 	size_t n, cap;
 };
+/* Lists the objects of a directory whose names end in `ending`. The caller frees *ret in either case. */
 int compact_store_list(const struct compact_store *s, const char *dir, const char *ending,
 		       struct compact_names *ret, struct err_text *e);
 void compact_names_deinit(struct compact_names *n);
 
-/* Returns the path of an object below the root: part of the key. */
+/* Returns the path of an object's file below the root: the key, or the end of it. */
 const char *compact_store_path(const struct compact_store *s, const char *key);
-/* Makes the directories of this path, if files have directories. */
+/* Makes the directories above the file at this path. */
 int compact_store_make_dirs(const struct compact_store *s, const char *path, struct err_text *e);
 
-/* Makes an object a file below the root; compares its SHA-256 unless sha256 is NULL. Returns
- * -EBADMSG if it has another one, -ENOENT if there is no such object. */
+/* Fetches an object into its file below the root, unless the root is the store; compares the
+ * SHA-256 unless sha256 is NULL. Returns -EBADMSG if it differs, -ENOENT if there is no such
+ * object. */
 int compact_store_fetch(const struct compact_store *s, const char *key, const char *sha256,
 			struct err_text *e);
-/* Makes an object of a file below the root, and writes its size and hash. Removes the file. */
+/* Moves a file below the root to the object `key`, and sets *ret_bytes and ret_sha256 to its size
+ * and hash. */
 int compact_store_put(const struct compact_store *s, const char *file, const char *key,
 		      uint64_t *ret_bytes, char ret_sha256[static SHA256_HEX_SIZE],
 		      struct err_text *e);

@@ -46,7 +46,9 @@ static size_t find_column(const struct compact_columns *c, const char *name)
 	return i;
 }
 
-/* Columns of one name have the widest of their kinds: a column without values may be of any. */
+/* Adds the columns of a source. A column that sources have with several kinds gets the widest,
+ * because the kind of a column without values is arbitrary. Returns 0, -EBADMSG if there are too
+ * many, or -ENOMEM. */
 static int add_columns(struct compact_columns *c, const struct parquet_reader *r)
 {
 	size_t n;
@@ -118,7 +120,7 @@ static void put_cell(struct parquet_file *f, const struct parquet_cell *cell,
 		parquet_put_integer(f, (int64_t)cell->bits);
 }
 
-/* The hash of all values in their order, and their number of rows. */
+/* A hash of all values in their order, and the number of rows. */
 struct compact_sum {
 	uint64_t hash, rows;
 };
@@ -260,7 +262,8 @@ static int put_source(struct compact_merge *m, size_t i)
 	return r;
 }
 
-/* Reads the merged files. Returns 0; -EIO: they do not have the rows of the sources. */
+/* Reads the merged files. Returns 0, -EIO if they do not have the rows of the sources, or another
+ * -errno. */
 static int check_parts(struct compact_merge *m)
 {
 	struct compact_sum sum = {0};
@@ -358,7 +361,7 @@ static void compact_table_process(int fd, void *ctx)
 
 /* ---- this process ---- */
 
-/* Gives the disk back at once: the next process may come only tomorrow. */
+/* Removes the parts, to free the disk now: the next process may come only tomorrow. */
 static void remove_parts(const struct compact_table_job *job)
 {
 	char path[SPOOL_KEY_MAX];

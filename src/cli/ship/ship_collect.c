@@ -29,8 +29,7 @@
 #define NEW "new" /* of in/: the entry that is being made */
 #define SNAPSHOT_JSON_MAX (64u << 10)
 
-/* A source file that is in the spool, or was. Another process that starts finds this out by the
- * file's hash. */
+/* A source file that is in the spool, or was. After a restart, the hash of the file shows this. */
 struct seen_file {
 	struct seen_key {
 		uint64_t dev, ino, bytes;
@@ -81,7 +80,7 @@ void ship_collector_close(struct ship_collector *c)
 
 /* ---- room ---- */
 
-/* Removes what the bucket has, and moves what the uploader has found to be bad. */
+/* Removes entries that the bucket has, and moves those that the uploader has found to be bad. */
 static void ship_clear_done(const struct ship_collector *c)
 {
 	const struct spool *s = &c->spool;
@@ -100,7 +99,7 @@ static void ship_clear_done(const struct ship_collector *c)
 	free(entries.of);
 }
 
-/* Drops an entry, unless its upload has begun. */
+/* Drops an entry, unless its upload has begun. Returns true, and logs it, if it was dropped. */
 static bool ship_drop_entry(struct ship_collector *c, const char *uuid)
 {
 	const struct spool *s = &c->spool;
@@ -117,8 +116,8 @@ static bool ship_drop_entry(struct ship_collector *c, const char *uuid)
 	return dropped;
 }
 
-/* Returns true if an entry fits: the spool has at most max_bytes, and the file system does not
- * become nearly full. drops: drops the oldest entries until it fits. */
+/* Returns true if an entry of `need` bytes fits: the spool has at most max_bytes then, and the file
+ * system does not become nearly full. drops: drops the oldest entries until it fits. */
 static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
 {
 	struct spool_entries entries = {.of = NULL};
@@ -164,8 +163,8 @@ enum ship_outcome {
 	SHIP_LATER, /* it is tried again in the next pass */
 };
 
-/* Adds the tables that the process has written. It was not trusted: only the expected names count.
- * Returns 0 or -errno. */
+/* Adds the tables that the process has written. That process is not trusted: only the expected
+ * names count. Returns 0 or -errno. */
 static int ship_add_tables(const struct ship_collector *c, int directory, struct entry_files *files)
 {
 	for (size_t i = 0; i < c->options->n_tables; i++) {

@@ -15,6 +15,6 @@ int ship_collector_open(const struct ship_options *options, const volatile sig_a
 			struct ship_collector **ret, struct err_text *e);
 void ship_collector_close(struct ship_collector *c);
 
-/* Collects the traces that are there now; logs what fails. Returns how many could not be put into
- * the spool, and are tried again in the next pass. */
+/* Collects the traces that are there now; logs what fails. Returns the number of traces that could
+ * not be put into the spool, and are tried again in the next pass. */
 unsigned ship_collector_pass(struct ship_collector *c);

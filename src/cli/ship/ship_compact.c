@@ -106,7 +106,7 @@ static bool has_uuid(const struct compact_names *n, const char *uuid)
 	return n->n && bsearch(&uuid, n->of, n->n, sizeof(*n->of), compare_uuids);
 }
 
-/* Leaves a trace out. */
+/* Notes that a trace cannot be merged, and logs why. Returns 0 or -ENOMEM. */
 static int reject_trace(struct compact_day *d, const char *uuid, const char *why)
 {
 	int r = add_uuid(&d->bad, uuid);
@@ -235,8 +235,8 @@ static bool parse_manifest(const struct compact_day *d, const struct strbuf *tex
 	       !strcmp(machine, t->machine) && !t->facts.failed;
 }
 
-/* Reads a manifest of merged files: an array of one element with the files, and one for each
- * trace. */
+/* Adds the traces and files of a manifest of merged files, which is an array: one element has the
+ * files, each other one is a trace. Returns 0, -EBADMSG or -ENOMEM. */
 static int parse_merged(struct compact_day *d, const struct strbuf *text)
 {
 	char name[32], uuid[SPOOL_UUID_SIZE];
@@ -351,7 +351,8 @@ static int list_tables(struct compact_day *d)
 	return 0;
 }
 
-/* Adds a trace, or leaves it out if its manifest is not valid. */
+/* Adds a trace to the batch, or to those that cannot be merged if its manifest is not valid.
+ * Returns 0, or -errno and sets e. */
 static int add_trace(struct compact_day *d, const char *dir, const char *uuid, struct err_text *e)
 {
 	struct strbuf text = {0};
@@ -377,7 +378,8 @@ static int add_trace(struct compact_day *d, const char *dir, const char *uuid, s
 	return r;
 }
 
-/* Finds the traces that are not merged. */
+/* Makes a batch of up to BATCH_MAX traces that are neither merged nor known as bad, and lists their
+ * tables. Returns 0, or -errno and sets e. */
 static int read_batch(struct compact_day *d, struct err_text *e)
 {
 	char dir[SPOOL_KEY_MAX], uuid[SPOOL_UUID_SIZE];
@@ -426,7 +428,7 @@ static void name_batch(const struct compact_day *d, char ret[static SPOOL_UUID_S
 
 /* ---- merging ---- */
 
-/* Removes what an earlier process has stored without a manifest. */
+/* Removes the files of a table that an earlier process has stored without a manifest. */
 static int remove_orphans(const struct compact_day *d, const char *table, struct err_text *e)
 {
 	char dir[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
@@ -468,7 +470,8 @@ static void table_sources_deinit(const struct compact_day *d, struct table_sourc
 	free(s->traces);
 }
 
-/* Returns 0; -EBADMSG if a trace was left out; or -errno and sets e. */
+/* Fetches the files of a table, for the caller to free in either case. Returns 0; -EBADMSG if a
+ * trace was left out; or -errno and sets e. */
 static int fetch_sources(struct compact_day *d, const char *table, struct table_sources *s,
 			 struct err_text *e)
 {
@@ -522,7 +525,8 @@ static int store_parts(const struct compact_day *d, const char *table, const cha
 	return r;
 }
 
-/* Returns as fetch_sources(). */
+/* Merges the files of a table, stores the result, and appends it to the manifest. Returns as
+ * fetch_sources(). */
 static int merge_table(struct compact_day *d, const char *table, const char *uuid,
 		       struct strbuf *manifest, struct err_text *e)
 {
@@ -592,7 +596,8 @@ static int store_manifest(const struct compact_day *d, const char *uuid, const s
 	return compact_store_put(&d->store, file, key, &bytes, hex, e);
 }
 
-/* Returns 0; -EBADMSG if a trace was left out, and nothing was merged; or -errno and sets e. */
+/* Merges the batch. Returns 0; -EBADMSG if a trace was left out, and nothing was merged; or -errno
+ * and sets e. */
 static int merge_batch(struct compact_day *d, struct err_text *e)
 {
 	struct strbuf manifest = {0};

@@ -208,8 +208,8 @@ static const char *choose_profile(const struct ship_options *o)
 	return o->profile ? o->profile : chosen && *chosen ? chosen : "default";
 }
 
-/* Takes the option, the first variable that is set, or the value in ~/.aws/config. Returns false if
- * there is none. */
+/* Writes the value of the option, or else that of the first variable that is set, or that in
+ * ~/.aws/config. Returns false if there is none, or it does not fit. */
 static bool find_setting(const struct ship_options *o, const char *option,
 			 const char *const variables[static 2], const char *name, char *ret,
 			 size_t size)
@@ -270,7 +270,8 @@ static int read_store_settings(struct ship_parse *p, struct err_text *e)
 	if (find_setting(o, p->endpoint, endpoints, "endpoint_url", o->endpoint,
 			 sizeof(o->endpoint)))
 		return check_endpoint(p, e);
-	/* The certificate is for one level of names. */
+	/* The store's certificate covers one level of names, so the host cannot contain a bucket
+	 * with a dot. */
 	o->bucket_in_host = !strchr(o->bucket, '.');
 	snprintf(o->endpoint, sizeof(o->endpoint), "https://s3.%s.amazonaws.com", o->region);
 	return 0;

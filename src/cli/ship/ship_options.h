@@ -46,7 +46,8 @@ struct ship_options {
 
 extern const char ship_usage[];
 
-/* Returns 0, or -errno and sets e. */
+/* Parses the command line. Returns 0, also for --help, which sets ret->help; or -errno and sets
+ * e. */
 int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct err_text *e);
 
 /* Makes a name of a machine that is safe as the value of a partition: a-z, then up to 62 of

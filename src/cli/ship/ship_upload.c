@@ -39,8 +39,9 @@ struct ship_uploader {
 
 /* ---- start and end ---- */
 
-/* Checks that the spool was not used for another place or bucket: the marks of uploaded files and
- * the journals are valid for one place only. */
+/* Checks that the spool was not used for another place or bucket, or notes this one at first: the
+ * marks of uploaded files and the journals are valid for one place only. Returns 0, or -errno and
+ * sets e. */
 static int check_target(const struct ship_uploader *u, struct err_text *e)
 {
 	const struct ship_options *o = u->options;
@@ -191,7 +192,7 @@ static int ship_put_object(const struct ship_entry *entry, const struct ship_obj
 
 /* ---- a file in parts ---- */
 
-/* Takes up the upload of the journal, or begins one. */
+/* Continues the upload that the journal names, or begins one. */
 static int ship_begin_parts(struct ship_entry *entry, const struct ship_object *o,
 			    struct upload_state *state, struct err_text *e)
 {
@@ -283,7 +284,8 @@ static int ship_put_parts(struct ship_entry *entry, const struct ship_object *o,
 
 /* ---- an entry ---- */
 
-/* Returns 0, S3_STOPPED, or -errno and sets e. */
+/* Uploads a file of the entry, unless the journal has it as done. Returns 0, S3_STOPPED, or -errno
+ * and sets e. */
 static int ship_upload_file(struct ship_entry *entry, const struct spool_file *file,
 			    bool is_manifest, struct err_text *e)
 {
@@ -312,8 +314,8 @@ static int ship_upload_file(struct ship_entry *entry, const struct spool_file *f
 	return r;
 }
 
-/* Uploads the files of the list, of which the last one is the manifest. Returns 0, S3_STOPPED, or
- * -errno and sets e. */
+/* Uploads the files of the list, of which the last one is the manifest; none if the upload is new
+ * and the bucket has the manifest already. Returns 0, S3_STOPPED, or -errno and sets e. */
 static int ship_upload_files(struct ship_entry *entry, const char *list, bool is_new,
 			     struct err_text *e)
 {
@@ -345,7 +347,9 @@ static int read_list(int directory, struct strbuf *ret)
 	return r == 0 && !ret->s ? -EBADMSG : r;
 }
 
-/* Returns 0; S3_STOPPED; -EBADMSG and sets e if the entry is bad; or -errno and sets e. */
+/* Uploads an entry and marks it as done; skips it if the collector has locked it. Returns 0;
+ * S3_STOPPED; -EBADMSG and sets e if the entry is bad; or -errno, and sets e unless the spool
+ * failed. */
 static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct err_text *e)
 {
 	const struct spool *s = &u->spool;
@@ -355,7 +359,7 @@ static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct e
 	int r;
 
 	entry.dir = openat(s->ready, uuid, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* The collector drops entries that it can lock. */
+	/* This lock keeps the collector from dropping the entry. */
 	if (entry.dir < 0 || flock(entry.dir, LOCK_SH | LOCK_NB) < 0) {
 		closep(&entry.dir);
 		return 0;

@@ -13,40 +13,36 @@
  * The spool: traces on their way into the bucket. Two processes share it, possibly of two users.
  * Each writes only into directories of its own:
  *
- *	SPOOL/lock		held (flock) by the collector
- *	SPOOL/in/		the collector's: entries that are being made, or removed
- *	SPOOL/ready/UUID/	complete entries: trace.pftrace, TABLE.parquet, manifest.json, list
- *	SPOOL/dropped/UUID	marks: entries that were dropped because the spool was full
- *	SPOOL/bad/UUID/		entries whose files do not match their hashes
- *	SPOOL/upload/lock	held (flock) by the uploader
- *	SPOOL/upload/journal/UUID	what the bucket has of an entry that is begun
- *	(upload_journal.h) SPOOL/upload/done/UUID	marks: the bucket has the whole entry
- *	SPOOL/upload/bad/UUID	marks: the uploader has found the entry to be bad
+ *	SPOOL/lock			held (flock) by the collector
+ *	SPOOL/in/			the collector's: entries that are being made, or removed
+ *	SPOOL/ready/UUID/		complete entries: trace, TABLE.parquet, manifest.json, list
+ *	SPOOL/dropped/UUID		marks: entries that were dropped because the spool was full
+ *	SPOOL/bad/UUID/			entries whose files do not match their hashes
+ *	SPOOL/upload/lock		held (flock) by the uploader
+ *	SPOOL/upload/journal/UUID	what the bucket has of an entry (upload_journal.h)
+ *	SPOOL/upload/done/UUID		marks: the bucket has the whole entry
+ *	SPOOL/upload/bad/UUID		marks: the uploader has found the entry to be bad
  *
  * The UUID of an entry is made of the SHA-256 of the trace. So two files with the same bytes are
  * one entry, whatever their names, and two snapshots of one recorder, which have the same uuid
  * inside, are two entries.
  *
- * The order of the steps, and what a crash after each leaves:
+ * The order of the steps, and what a crash after each leaves. Steps 1 to 5 and 11 are the
+ * collector's, steps 6 to 10 the uploader's.
  *
- *	collector  1 the trace is copied into in/UUID	      in/ is emptied at the next start; the
- *		   2 the tables are made of the copy	      source is still there, and is copied
- *		   again
- *		   3 hashes, manifest.json, list
- *		   4 fsync of the files and the directory
- *		   5 rename to ready/UUID, fsync of ready/    the entry is in the spool
- *	uploader   6 journal/UUID is made		      the entry is begun: it is not dropped
- *		   7 tables, then the trace: each is stored   it is stored again, if the key does
- *		   not
- *		     under its key, then a line in the	      exist yet: its bytes are the same
- *		     journal
- *		   8 manifest.json is stored		      the entry is whole for readers; a
- *		   second
- *							      attempt finds the manifest
- *		   9 done/UUID, fsync of done/		      the journal stays, and says nothing
- *		   new
- *		  10 journal/UUID is removed
- *	collector 11 ready/UUID is renamed to in/, removed    in/ is emptied at the next start
+ *	1  the trace is copied into in/UUID		1 to 4: in/ is emptied at the next start;
+ *	2  the tables are made of the copy		the source is still there, and is copied
+ *	3  hashes, manifest.json, list			again
+ *	4  fsync of the files and the directory
+ *	5  rename to ready/UUID, fsync of ready/	the entry is in the spool
+ *	6  journal/UUID is made				the entry is begun: it is not dropped
+ *	7  tables, then the trace: each is stored	it is stored again, if the key does not
+ *	   under its key, then a line in the journal	exist yet: its bytes are the same
+ *	8  manifest.json is stored			the entry is whole for readers; a second
+ *							attempt finds the manifest
+ *	9  done/UUID, fsync of done/			the journal stays, and has no effect
+ *	10 journal/UUID is removed
+ *	11 ready/UUID is renamed to in/, removed	in/ is emptied at the next start
  *
  * Marks are removed after 90 days. If the source is then still there, it becomes an entry again,
  * and step 8 finds its manifest in the bucket.

@@ -34,7 +34,8 @@ static void spool_tables_confine(void)
 	(void)helper_confine(NULL, 0, &list);
 }
 
-/* Returns 0 or -ENOMEM. */
+/* Reads when the trace started in real time, if that is known. Returns 0, or -ENOMEM if the query
+ * fails. */
 static int read_start(const struct trace_tables *t, struct spool_facts *f)
 {
 	static const char sql[] =

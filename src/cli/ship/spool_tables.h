@@ -29,7 +29,8 @@ struct spool_facts {
 	char losses[4096]; /* JSON; "": unknown */
 };
 
-/* Returns 0, also if the trace cannot be read: then facts->error is set. Returns -EINTR if *stop
- * was set, or -errno and sets e: no process could be started. */
+/* Makes the tables, and reads the facts. Returns 0, also if the trace cannot be read: then
+ * ret->error is set. Returns -EINTR if *stop was set, or -errno and sets e: no process could be
+ * started. */
 int spool_tables_make(const struct spool_tables_job *job, struct spool_facts *ret,
 		      struct err_text *e);

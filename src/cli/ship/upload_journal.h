@@ -38,6 +38,7 @@ struct upload_state {
 	char (*etags)[S3_ETAG_SIZE]; /* owned: of n parts; "": the store does not have it */
 	unsigned n;
 };
-/* n: the number of parts. Returns 0 or -ENOMEM. The caller frees etags. */
+/* Sets *ret to what the journal says of a key. n: the number of parts of the object. Returns 0 or
+ * -ENOMEM. The caller frees ret->etags. */
 int upload_journal_find(const struct upload_journal *j, const char *key, unsigned n,
 			struct upload_state *ret);
