@@ -78,7 +78,8 @@ struct import_job {
 	struct kernel_names_source source;
 };
 
-/* If the kernel refuses this, the process continues with the rights of the user. */
+/* Limits the memory and the system calls of the process. If the kernel refuses this, the process
+ * continues with the rights of the user. */
 static void import_confine(size_t len)
 {
 	static const char *const calls[] = {
@@ -112,7 +113,7 @@ static void import_process(int fd, void *ctx)
 
 /* ---- this process ---- */
 
-/* Texts of the process end with a NUL and are printable. */
+/* Ends a text from the process with a NUL, and replaces what is not printable. */
 static void make_text_plain(char *text, size_t size)
 {
 	char copy[256];
@@ -207,7 +208,8 @@ static void read_build_id(struct kernel_names_source *source)
 	strbuf_deinit(&notes);
 }
 
-/* Reads the names of the kernel's functions. ret_text is their owner. */
+/* Reads the names of the kernel's functions into ret_text, which owns them, for job->source.
+ * Returns 0, also without names, or an error if the user's file cannot be read. */
 static int read_kernel_names(const char *path, struct import_job *job, struct strbuf *ret_text,
 			     struct import_result *ret)
 {

@@ -27,7 +27,8 @@ struct import_options {
  * ret->problem set. */
 int import_run(int in, int out, const struct import_options *options, struct import_result *ret);
 
-/* What the process does, without one, for tests. Returns 0, or an error that is in ret. */
+/* Does what the process does, but in this process, for tests. Returns 0, or an error that is in
+ * ret. */
 struct kernel_names_source;
 int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
 		 const struct kernel_names_source *source, struct import_result *ret);

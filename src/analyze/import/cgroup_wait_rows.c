@@ -7,7 +7,7 @@
 #include "gen/fields.h"
 #include "wire/pb_read.h"
 
-/* The numbers in a packet may be anything. */
+/* Returns a number of a packet, which may be anything, as at most INT64_MAX. */
 static int64_t clamp_ns(uint64_t v)
 {
 	return (int64_t)MIN(v, (uint64_t)INT64_MAX);

@@ -176,7 +176,7 @@ static struct track_slot *get_async_slot(struct import *im, struct machine *m,
 
 /* Begins (S) or ends (F) an asynchronous slice. An S whose slice is open already is only counted. F
  * adds the count as an argument. The count belongs to the track, and is not reset for its next
- * slice. */
+ * slice. Returns false if the marker is malformed. */
 static bool add_async_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
 			    const struct marker *mark)
 {
@@ -213,7 +213,8 @@ static bool add_async_slice(struct import *im, struct machine *m, const struct f
 	return true;
 }
 
-/* Begins (G) or ends (H) a slice on a named track. Slices of one cookie nest. */
+/* Begins (G) or ends (H) a slice on a named track. Slices of one cookie nest. Returns false if the
+ * marker is malformed. */
 static bool add_track_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
 			    const struct marker *mark)
 {

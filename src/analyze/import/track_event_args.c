@@ -92,7 +92,7 @@ static bool parse_escape(struct json *j, struct strbuf *out)
 	return true;
 }
 
-/* Reads a string into out, which it clears first. */
+/* Reads a string into out, which it clears first. Returns false if the JSON is malformed. */
 static bool parse_text(struct json *j, struct strbuf *out)
 {
 	strbuf_clear(out);

@@ -155,9 +155,10 @@ static int write_packet(struct merge_run *m)
 	return m->out->write(m->out->ctx, m->packet.buf, pb_mem_len(&m->packet));
 }
 
-/* Packets of the services: the config and the identity of the first trace are kept, and the
- * statistics are written once, at the end. Markers (flushed, read) are left out: readers sort
- * events only up to a marker, so that events of the next trace would come too late. */
+/* Returns true for packets of the services that are not copied. The config and the identity of the
+ * first trace are copied; the statistics are written once, at the end. Markers (flushed, read) are
+ * left out: readers sort events only up to a marker, so that events of the next trace would come
+ * too late. */
 static bool is_left_out(const struct merge_run *m, const struct cut_packet *c)
 {
 	struct pb_dec d;

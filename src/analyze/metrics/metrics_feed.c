@@ -504,7 +504,8 @@ static void metrics_feed_read_histogram(struct metrics_feed *f, const struct pac
 static const char *const causes[] = {"other", "same", "kernel", "idle"};
 #define CAUSE_QUOTA 4
 
-/* Buckets of CgroupWaits: 0 is below 1024 ns; 1 + 4 * e + k begins at (4 + k) * 2^(8 + e) ns. */
+/* Returns the middle of a bucket of CgroupWaits, in ns. Bucket 0 is below 1024 ns; 1 + 4 * e + k
+ * begins at (4 + k) * 2^(8 + e) ns. */
 static uint64_t middle_of_wait_bucket(uint64_t bucket)
 {
 	uint64_t e = (bucket - 1) / 4, k = (bucket - 1) % 4;

@@ -67,7 +67,8 @@ static int reserve_text(struct parquet_column *c)
 	return 0;
 }
 
-/* Replaces what is not UTF-8. Returns false if there is no such byte, or no memory. */
+/* Copies a text to c->clean, with '?' in place of each byte that is not UTF-8. Returns false if
+ * there is no such byte, or if out of memory. */
 static bool clean_text(struct parquet_column *c, const char *s, size_t len)
 {
 	bool is_clean = true;

@@ -38,7 +38,8 @@ struct parquet_column {
 
 /* Allocates the cells, unless there are some. Returns false if out of memory at any time. */
 bool parquet_column_reserve(struct parquet_column *c);
-/* Returns the number of a text, which is copied if it is new. */
+/* Returns the number of a text, which is copied if it is new. If out of memory, sets c->failed and
+ * returns 0. */
 uint32_t parquet_column_number_text(struct parquet_column *c, const char *s, size_t len);
 /* Removes all values and texts. */
 void parquet_column_clear(struct parquet_column *c);

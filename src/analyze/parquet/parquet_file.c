@@ -197,7 +197,8 @@ static struct parquet_range join_page_ranges(const struct parquet_column *c, con
 	return r;
 }
 
-/* Compresses f->plain into f->packed, and returns its bytes. */
+/* Compresses f->plain into f->packed. Returns its size in bytes; 0 after an error, which is in
+ * f->error. */
 static size_t compress_page(struct parquet_file *f)
 {
 	size_t room = ZSTD_compressBound(f->plain.len), packed;
@@ -215,7 +216,7 @@ static size_t compress_page(struct parquet_file *f)
 }
 
 /* Compresses f->plain, writes it as a page, and empties it. n: values with the nulls. Returns the
- * bytes of the page with its header. */
+ * size in bytes of the page with its header; 0 after an error. */
 static uint32_t write_page(struct parquet_file *f, struct chunk *k, int type, size_t n,
 			   enum parquet_encoding encoding)
 {

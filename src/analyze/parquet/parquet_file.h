@@ -29,7 +29,8 @@
 #define PARQUET_DICTIONARY_BYTES_MAX (1u << 20) /* limit of a dictionary of texts */
 #define PARQUET_COLUMNS_MAX 128
 
-/* The stream is borrowed; it begins at its current position. NULL: no memory. */
+/* Begins a file at the current position of the stream, which is borrowed. Returns NULL if out of
+ * memory; parquet_close() allows that. */
 struct parquet_file;
 struct parquet_file *parquet_open(FILE *to, const struct parquet_column_def *columns, size_t n);
 

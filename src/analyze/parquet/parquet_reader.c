@@ -206,7 +206,8 @@ static bool read_group(struct parquet_reader *r, struct thrift_reader *t)
 	return true;
 }
 
-/* Reads FileMetaData, whose schema precedes the row groups. */
+/* Reads FileMetaData, whose schema precedes the row groups. Returns false if it is malformed, or
+ * after an error, which is in r->error. */
 static bool read_footer(struct parquet_reader *r)
 {
 	struct thrift_reader t = {.at = (const uint8_t *)r->footer.s,
@@ -379,7 +380,8 @@ static bool parse_page_header(struct parquet_reader *r, struct page_header *ret,
 	       h.packed <= PAGE_MAX && h.values >= 0 && h.values <= PAGE_ROWS_MAX;
 }
 
-/* Reads the next page of a chunk into r->plain. */
+/* Reads the next page of a chunk into r->plain. Returns 0, -EBADMSG, -ENOMEM, or -errno of a failed
+ * read. */
 static int read_page(struct parquet_reader *r, struct column_reader *c, struct page_header *ret)
 {
 	size_t header, n;
@@ -408,7 +410,8 @@ static int read_page(struct parquet_reader *r, struct column_reader *c, struct p
 	return 0;
 }
 
-/* Adds n texts. lengths: NULL if each has its length before it. */
+/* Replaces the texts by n texts from b. lengths: NULL if each text has its length before it.
+ * Returns 0, -EBADMSG or -ENOMEM. */
 static int read_texts(struct column_reader *c, struct parquet_bytes *b, size_t n,
 		      const uint64_t *lengths)
 {

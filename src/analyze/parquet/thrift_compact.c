@@ -164,8 +164,8 @@ void thrift_open(struct thrift_reader *r)
 		r->last[++r->depth] = 0;
 }
 
-/* Reads the type and number of a list's elements. Fails if there are more elements than bytes left:
- * an element has at least one byte. */
+/* Returns the number of a list's elements, and sets *ret_of to their type. Fails, and returns 0, if
+ * there are more elements than bytes left: an element has at least one byte. */
 static size_t read_list_head(struct thrift_reader *r, enum thrift_type *ret_of)
 {
 	uint8_t head = read_byte(r);

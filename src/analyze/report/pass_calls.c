@@ -75,7 +75,8 @@ static void calls_deinit(struct calls *c)
 	free(c->names);
 }
 
-/* Returns true for "sys_NAME". There are few names, and many calls. */
+/* Returns true for "sys_NAME". There are few names, and many calls, so the result is kept for each
+ * name. */
 static bool is_name_of_call(struct calls *c, uint32_t name)
 {
 	const struct strings *strings = &c->in->s->strings;

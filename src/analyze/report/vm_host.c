@@ -33,7 +33,8 @@ static struct vcpu *add_vcpu(struct vm_host *h, const struct store *s, uint32_t 
 	return v;
 }
 
-/* Reads the number in the name of a thread: QEMU, Firecracker, Cloud Hypervisor, crosvm. */
+/* Reads the number in the name of a virtual CPU's thread: QEMU, Firecracker, Cloud Hypervisor,
+ * crosvm. Returns false for other names. */
 static bool read_vcpu_name(const char *name, uint32_t *ret_id)
 {
 	static const char *const before[] = {"CPU ", "fc_vcpu ", "vcpu", "crosvm_vcpu"};
@@ -306,7 +307,8 @@ static bool add_edge(struct edge_list *l, int64_t at, int step)
 	return true;
 }
 
-/* Adds the differences at which a switch gets into a run of its thread, or out of it. */
+/* Adds the differences at which a switch gets into a run of its thread, or out of it. Returns false
+ * if out of memory. */
 static bool add_edges(struct edge_list *l, const struct vcpu *v, int64_t ts)
 {
 	bool outside = false;
@@ -381,7 +383,8 @@ static bool fit_process(const struct vm_host *h, const struct check_list *checks
 	return fine;
 }
 
-/* Chooses the process that is proved best; if none is proved, the only one that is left. */
+/* Chooses the process that is proved best; if none is proved, the only one that is left. Returns
+ * false if out of memory. */
 static bool choose_process(struct vm_host *h, const struct check_list *checks)
 {
 	struct fit best = {.n = 0}, left = {.n = 0};

@@ -269,7 +269,8 @@ static bool search_visit(struct search *s, struct visit v, bool last_edge_first)
 	       (search_add_row(s, v) && search_expand(s, v.node, last_edge_first));
 }
 
-/* Searches depth first: the queue is a stack, on which the node of the first edge is on top. */
+/* Searches depth first: the queue is a stack, on which the node of the first edge is on top.
+ * Returns false if out of memory. */
 static bool search_depth_first(struct search *s)
 {
 	while (s->n)

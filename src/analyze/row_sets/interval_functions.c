@@ -59,7 +59,8 @@ static void intervals_free(void *p)
 	free(set);
 }
 
-/* Writes values, each with its type and length, so that different ones make different keys. */
+/* Returns the values, each with its type and length, so that different ones make different keys.
+ * The caller frees it; NULL if out of memory. */
 static char *make_partition_key(int n, sqlite3_value **argv)
 {
 	struct strbuf key = {0};

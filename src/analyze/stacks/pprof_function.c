@@ -69,7 +69,9 @@ static bool stack_profile_add_types(struct stack_profile *of, int argc, sqlite3_
 	return good;
 }
 
-static struct stack_sum *stack_profile_find(struct stack_profile *of, const void *stack, size_t len)
+/* Returns the sum of a stack; NULL if out of memory. */
+static struct stack_sum *stack_profile_find_or_add(struct stack_profile *of, const void *stack,
+						   size_t len)
 {
 	struct stack_sum *sum;
 
@@ -116,8 +118,8 @@ static void stack_profile_step(sqlite3_context *ctx, int argc, sqlite3_value **a
 		return;
 	}
 	sum = of && (of->n_types || stack_profile_add_types(of, argc, argv))
-		      ? stack_profile_find(of, stack ? stack : "",
-					   (size_t)sqlite3_value_bytes(argv[0]))
+		      ? stack_profile_find_or_add(of, stack ? stack : "",
+						  (size_t)sqlite3_value_bytes(argv[0]))
 		      : NULL;
 	if (!sum) {
 		sqlite3_result_error_nomem(ctx);

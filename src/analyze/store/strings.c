@@ -78,7 +78,8 @@ static bool grow_slots(struct strings *t)
 	return true;
 }
 
-/* Copies the bytes. The current block is t->blocks; block_left bytes at its end are free. */
+/* Copies the bytes. The current block is t->blocks; block_left bytes at its end are free. If out of
+ * memory, returns NULL and sets the budget's error. */
 static const char *store_bytes(struct strings *t, const void *s, size_t len)
 {
 	struct string_block *b;

@@ -574,7 +574,8 @@ static uint32_t row_index_slot(const struct row_index *x, uint32_t v)
 	return v < TABLE_HIGH_VALUES ? v : x->n_values - x->n_high + (v - TABLE_HIGH_VALUES);
 }
 
-/* Counts the rows of each value, then stores each row among those of its value. */
+/* Counts the rows of each value, then stores each row among those of its value. Returns false if
+ * out of memory. */
 static bool fill_row_index(const struct table *t, unsigned column, struct row_index *x)
 {
 	uint32_t sum = 0, v;

@@ -111,7 +111,8 @@ static bool flow_walk_visit(struct flow_walk *w, uint32_t slice, unsigned direct
 	return true;
 }
 
-/* Adds the flows that leave a slice, or reach it, and visits their other ends. */
+/* Adds the flows that leave a slice, or reach it, and visits their other ends. Returns false if out
+ * of memory. */
 static bool flow_walk_add(struct flow_walk *w, uint32_t slice, int from, int to,
 			  unsigned directions)
 {
@@ -143,7 +144,7 @@ static bool visit_ancestors(struct flow_walk *w, uint32_t slice)
 }
 
 /* Visits the slices below a slice. The end of the queue is itself a queue of slices whose children
- * are still to be added. */
+ * are still to be added. Returns false if out of memory. */
 static bool visit_descendants(struct flow_walk *w, uint32_t slice)
 {
 	const struct row_index *children = table_index(w->slices, SLICE_PARENT);
@@ -169,7 +170,8 @@ static int compare_visits(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Visits the slices around a slice, or those inside of it, in the order of their ids. */
+/* Visits the slices around a slice, or those inside of it, in the order of their ids. Returns false
+ * if out of memory. */
 static bool visit_relatives(struct flow_walk *w, struct flow_visit v)
 {
 	size_t first = w->n;
@@ -183,7 +185,7 @@ static bool visit_relatives(struct flow_walk *w, struct flow_visit v)
 }
 
 /* Follows the flows from the slices in the queue. A slice that a flow reaches is left in the
- * direction of that flow only. */
+ * direction of that flow only. Returns false if out of memory. */
 static bool flow_walk_run(struct flow_walk *w, unsigned relatives)
 {
 	for (size_t at = 0; at < w->n; at++) {

@@ -97,7 +97,7 @@ static bool walk_up(const struct table *t, struct walk_cursor *c, uint32_t row)
 }
 
 /* Adds the slices below a slice. c->rows is the result, and at the same time the queue of slices
- * whose children are still to be added. */
+ * whose children are still to be added. Returns false if out of memory. */
 static bool walk_down(struct table *t, struct walk_cursor *c, uint32_t row)
 {
 	const struct row_index *children = table_index(t, SLICE_PARENT);

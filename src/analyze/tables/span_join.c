@@ -116,7 +116,8 @@ static bool add_column(struct join_table *t, const char *name, const char *type)
 	return t->columns[t->n_columns - 1] && t->types[t->n_columns - 1];
 }
 
-/* Returns an SQLite result code; *error is a message for the user, if there is one. */
+/* Reads the names and types of the table's columns. Returns an SQLite result code; *error is a
+ * message for the user, if there is one. */
 static int read_columns(sqlite3 *db, struct join_table *t, char **error)
 {
 	char *sql = sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", t->name);
@@ -155,7 +156,9 @@ static int read_columns(sqlite3 *db, struct join_table *t, char **error)
 	return SQLITE_ERROR;
 }
 
-static bool columns_have_equal_names(const struct join_vtab *v, char **error)
+/* Returns true, and sets *error to a message, if both tables have a column of the same name, or are
+ * partitioned by columns of different names. */
+static bool columns_conflict(const struct join_vtab *v, char **error)
 {
 	const struct join_table *a = &v->tables[0], *b = &v->tables[1];
 
@@ -226,7 +229,7 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 	for (int side = 0; side < 2 && r == SQLITE_OK; side++)
 		r = read_columns(db, &v->tables[side], error);
 	if (r == SQLITE_OK)
-		r = columns_have_equal_names(v, error) ? SQLITE_ERROR : declare_join_table(v);
+		r = columns_conflict(v, error) ? SQLITE_ERROR : declare_join_table(v);
 	if (r != SQLITE_OK) {
 		vtab_disconnect(&v->base.base);
 		return r;

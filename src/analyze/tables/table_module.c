@@ -93,8 +93,8 @@ static int row_order_by_value(const void *a, const void *b)
 				 &((const struct sample *)b)->value);
 }
 
-/* Counts the rows of each key, and takes a sample of each. Returns how many keys there are, or 0 if
- * out of memory. */
+/* Counts the rows of each key, and lists a sample of each key in the order of values; the caller
+ * frees *ret. Returns how many keys there are, or 0 if out of memory. */
 static size_t count_rows_and_sort_keys(const struct store *s, const struct keys *k, unsigned column,
 				       uint32_t *counts, struct sample **ret)
 {
@@ -337,10 +337,10 @@ static int plan_bit_of_constraint(const struct store_vtab *v,
 						    : 0;
 }
 
-/* Returns true if the rows are in the order that the query requires: by id or by time, or, for all
- * rows, by a column with an order. SQLite then needs no sorter. Adds PLAN_ORDER to the plan for
- * such a column, and PLAN_DESC for a descending order. */
-static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
+/* Makes the rows come in the order that the query requires, so that SQLite needs no sorter: by id
+ * or by time, or, for all rows, by a column with an order, for which it adds PLAN_ORDER to the
+ * plan. Adds PLAN_DESC for a descending order. Returns false if no such order exists. */
+static bool add_order_to_plan(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
 {
 	const struct table_def *def = v->table->def;
 	unsigned column;
@@ -399,7 +399,7 @@ static int table_module_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 					<< shift;
 			info->aConstraintUsage[i].argvIndex = ++n;
 		}
-	info->orderByConsumed = is_sorted_for(v, info, &plan);
+	info->orderByConsumed = add_order_to_plan(v, info, &plan);
 	info->idxNum = plan;
 	info->estimatedCost = estimate_cost_of_plan(plan, v->table->rows);
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
@@ -484,7 +484,8 @@ static void narrow_to_time(const struct store_vtab *v, struct store_cursor *c, i
 		narrow_to_rows(c, 0, count_rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
-/* Skips rows whose computed column has another text. Returns false if out of memory. */
+/* Makes the cursor skip rows whose computed column has another text. An argument that is no text
+ * changes nothing. Returns false if out of memory. */
 static bool set_text_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
 {
 	size_t len;

@@ -17,10 +17,10 @@ struct recorded_machine {
 
 void trace_facts_put_machine(struct trace_sequence *s, const struct recorded_machine *m);
 
-/* The clock of the trace is CLOCK_BOOTTIME. The same moment on another clock, by its number in
- * BuiltinClock; 0: none. */
+/* Writes a clock snapshot: boot_ns is a moment on CLOCK_BOOTTIME, the clock of the trace; clock_ns
+ * is the same moment on another clock, by its number in BuiltinClock; clock 0: none. */
 void trace_facts_put_clocks(struct trace_sequence *s, uint64_t boot_ns, uint32_t clock,
 			    uint64_t clock_ns);
 
-/* What the import found, as ImportedRecording. */
+/* Writes what the import found, as ImportedRecording. */
 void trace_facts_put_result(struct trace_sequence *s, const struct import_result *r);

@@ -9,7 +9,7 @@
 
 #define COMM_SIZE 16
 
-/* Parses a line. Returns the thread, or 0. */
+/* Parses a line "TID COMM". Returns the tid, or 0 if the line is malformed. */
 static int32_t parse_line(const char *line, char name[static COMM_SIZE])
 {
 	char text[COMM_SIZE], *end;

@@ -32,7 +32,7 @@ void tracing_data_deinit(struct tracing_data *d)
 	*d = (struct tracing_data){0};
 }
 
-/* Copies the next len bytes as a string. Returns 0, -EBADMSG or -ENOMEM. */
+/* Replaces *ret by a copy of the next len bytes as a string. Returns 0, -EBADMSG or -ENOMEM. */
 static int read_text(struct byte_reader *r, uint64_t len, char **ret)
 {
 	const uint8_t *at = len <= TRACING_DATA_TEXT_MAX ? byte_reader_read(r, len) : NULL;
@@ -50,7 +50,7 @@ static int read_text(struct byte_reader *r, uint64_t len, char **ret)
 	return 0;
 }
 
-/* Skips a constant with its NUL, such as "header_page". */
+/* Skips a constant with its NUL, such as "header_page". Returns 0 or -EBADMSG. */
 static int skip_word(struct byte_reader *r, const char *word)
 {
 	const uint8_t *at = byte_reader_read(r, strlen(word) + 1);

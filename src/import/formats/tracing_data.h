@@ -34,7 +34,7 @@ struct tracing_data {
 	char *kallsyms, *printk_formats, *saved_cmdlines;
 };
 
-/* Zeroed memory is empty. */
+/* Frees what was read. A struct of zeros is empty. */
 void tracing_data_deinit(struct tracing_data *d);
 
 /* Each reads its part, and replaces what was read before. Return 0; -EBADMSG if the part is

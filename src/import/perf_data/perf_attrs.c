@@ -82,7 +82,8 @@ static int find_id_offset(uint64_t type)
 	return offset;
 }
 
-/* Finds the event of a sample by its id, which all events of a file have at the same place. */
+/* Finds the event of a sample by its id, which all events of a file have at the same place. Returns
+ * NULL if the file has no such event. */
 static struct perf_event *find_event_of_sample(struct perf_attrs *a, const uint8_t *record,
 					       size_t len)
 {

@@ -51,9 +51,10 @@ void perf_facts_deinit(struct perf_facts *f);
 /* Reads a feature; unknown ones are ignored. Returns 0, -EBADMSG or -ENOMEM. */
 int perf_facts_read(struct perf_facts *f, struct perf_attrs *attrs, unsigned feature,
 		    const uint8_t *data, size_t len, struct import_result *result);
-/* Reads the record of a build id, with its header. */
+/* Reads the record of a build id, with its header. Returns 0, -EBADMSG or -ENOMEM. */
 int perf_facts_read_build_id(struct perf_facts *f, const uint8_t *record, size_t len);
-/* Reads the formats of tracepoints. */
+/* Reads the formats of tracepoints, in place of those read before. Returns 0, -EBADMSG, -ENOMEM, or
+ * -EPROTONOSUPPORT, which is in result. */
 int perf_facts_read_tracing(struct perf_facts *f, const uint8_t *data, size_t len,
 			    struct import_result *result);
 

@@ -71,7 +71,7 @@ struct perf_importer {
 
 /* ---- clocks ---- */
 
-/* Whether the kernel's own events of this name are in the file. */
+/* Returns true if the file has the kernel's own events of this name. */
 static bool records_event(const struct perf_attrs *a, const char *name)
 {
 	for (size_t i = 0; i < a->n_events; i++)
@@ -80,7 +80,8 @@ static bool records_event(const struct perf_attrs *a, const char *name)
 	return false;
 }
 
-/* Writes the first packet. The times are those of perf's clock, which counts as boot time. */
+/* Writes the first packet, unless it is written already or the time `first` is 0. The times are
+ * those of perf's clock, which counts as boot time. */
 static void write_clocks(struct perf_importer *im, uint64_t first)
 {
 	struct trace_sequence s = {im->out, SEQUENCE_FACTS};
@@ -128,7 +129,7 @@ static void end_event_packet(void *ctx)
 	trace_sequence_end(ctx);
 }
 
-/* Packets of other sequences wait until the bundle is complete. */
+/* Ends the open bundle, if there is one: no packet of another sequence may be written before. */
 static void end_bundle(struct perf_importer *im)
 {
 	if (im->open)
@@ -154,7 +155,7 @@ static int prepare_encoder(struct perf_importer *im)
 	return r ? r : page_encoder_new_with_output(&im->table, &layout, &output, &im->encoder);
 }
 
-/* Returns whether the sample can be an event. */
+/* Returns true if the sample can be a kernel event. */
 static bool is_kernel_event(const struct perf_importer *im, const struct perf_sample *s)
 {
 	return im->facts.has_tracing && s->event->attr.type == PERF_TYPE_TRACEPOINT && s->raw &&
@@ -205,8 +206,9 @@ static void queue_record(struct perf_importer *im, uint64_t time, const uint8_t 
 			"rounds in the file are too long to sort: some records are out of order");
 }
 
-/* Records without a time, which perf itself made, are applied first. Records with the time 0 wait
- * in the queue, too, because they need to know when the recording began. */
+/* Delivers the records of the rounds that are complete, or with is_last all records. Writes the
+ * clocks first, at the first time in the queue, because records without a time (those that perf
+ * itself made) come first and need to know when the recording began. */
 static void end_round(struct perf_importer *im, bool is_last)
 {
 	end_bundle(im);
@@ -287,7 +289,7 @@ static void read_feature_record(struct perf_importer *im, const uint8_t *record,
 		im->error = -ENOMEM;
 }
 
-/* Takes a record that is not followed by data of its own. */
+/* Imports a record without the data that may follow it (import_trailing_data()). */
 static void import_record(struct perf_importer *im, const uint8_t *record, size_t len)
 {
 	struct perf_event_header h;
@@ -385,8 +387,8 @@ static void import_compressed_records(struct perf_importer *im, const uint8_t *d
 
 /* ---- the data ---- */
 
-/* Some records are followed by data that their size does not count. Returns its length; SIZE_MAX:
- * it is not all there. */
+/* Imports the data that follows some records and that their size does not count. Returns its
+ * length, 0 if there is none; SIZE_MAX: it is not all there. */
 static size_t import_trailing_data(struct perf_importer *im, const struct perf_event_header *h,
 				   const uint8_t *record, size_t left)
 {
@@ -463,7 +465,8 @@ static bool is_section_in_file(const struct file_section *s, size_t len)
 	return s->offset <= len && s->size <= len - s->offset;
 }
 
-/* Each entry is an attribute, and where its ids are. */
+/* Reads the attributes: each entry is an attribute, and where its ids are. Returns 0, -EBADMSG or
+ * -ENOMEM. */
 static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 		      const struct file_section *section, uint64_t entry_size)
 {

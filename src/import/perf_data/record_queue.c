@@ -24,7 +24,7 @@ static int compare_records(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Moves the records from number `first` on to the begin. */
+/* Removes the records before number `first`, and moves the others to the front. */
 static void remove_records_before(struct record_queue *q, size_t first)
 {
 	uint8_t *bytes = NULL;

@@ -443,7 +443,7 @@ static void begin_state(struct sample_packets *p, struct perf_event *event, uint
 	trace_sequence_end(s);
 }
 
-/* Selects the sequence of the event's samples. */
+/* Selects and returns the sequence of the event's samples. Begins its state if it has none. */
 static struct trace_sequence *select_sequence(struct sample_packets *p, struct perf_event *event,
 					      uint64_t time)
 {

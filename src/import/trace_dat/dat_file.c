@@ -113,7 +113,7 @@ static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 }
 
 /* Adds a note with the name of the guest, whose events are in a file of its own. */
-static void store_guest_name(const uint8_t *data, size_t len, struct import_result *result)
+static void add_note_about_guest(const uint8_t *data, size_t len, struct import_result *result)
 {
 	struct byte_reader r = byte_reader_make(data, len);
 	char name[128];
@@ -169,7 +169,7 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 				"clock is not imported");
 		break;
 	case OPTION_GUEST:
-		store_guest_name(data, len, result);
+		add_note_about_guest(data, len, result);
 		break;
 	case OPTION_TSC2NSEC:
 		read_tsc(f, data, len);
@@ -334,7 +334,8 @@ static void section_deinit(struct section *s)
 	s->owned = NULL;
 }
 
-/* Reads the head of the section at offset. Its data is what lies in the file. */
+/* Reads the head of the section at offset. ret->data is the part of the file, which may be
+ * compressed. Returns 0 or -EBADMSG. */
 static int section_find(const struct dat_file *f, uint64_t offset, struct section *ret)
 {
 	struct byte_reader r;
@@ -354,7 +355,8 @@ static int section_find(const struct dat_file *f, uint64_t offset, struct sectio
 	return ret->data ? 0 : -EBADMSG;
 }
 
-/* Reads a section that is not one of pages, and decompresses it. */
+/* Reads a section that is not one of pages, and decompresses it. The caller calls section_deinit()
+ * after success. Returns 0, -EBADMSG or -ENOMEM. */
 static int section_load(const struct dat_file *f, uint64_t offset, struct section *ret)
 {
 	uint32_t packed, whole;
@@ -489,7 +491,8 @@ static int v7_read(struct dat_file *f, struct byte_reader *r, struct import_resu
 
 /* ---- both ---- */
 
-/* Finds out whether sonda can read this file at all. */
+/* Returns 0 if sonda can read this file; otherwise -EBADMSG, or -EPROTONOSUPPORT, which is in
+ * result. */
 static int check_head(const struct tracing_head *head, struct import_result *result)
 {
 	if (head->is_big_endian)
@@ -505,8 +508,9 @@ static int check_head(const struct tracing_head *head, struct import_result *res
 	return 0;
 }
 
-/* The place of each CPU's pages is in the file. A file whose end is missing has the rest. */
-static int check_buffers(struct dat_file *f, struct import_result *result)
+/* Cuts the pages of each CPU to what is in the file, whose end may be missing. Returns 0, or
+ * -EBADMSG for an impossible page size. */
+static int cut_buffers_to_file(struct dat_file *f, struct import_result *result)
 {
 	for (size_t i = 0; i < f->n_buffers; i++) {
 		struct dat_buffer *b = &f->buffers[i];
@@ -539,7 +543,7 @@ int dat_file_read(const uint8_t *data, size_t len, struct dat_file *ret,
 	if (!error)
 		error = strcmp(ret->head.version, "6") ? v7_read(ret, &r, result)
 						       : v6_read(ret, &r, result);
-	error = error ?: check_buffers(ret, result);
+	error = error ?: cut_buffers_to_file(ret, result);
 	if (!error && !ret->described.header_page)
 		error = -EBADMSG;
 	return error == -EBADMSG ? import_set_error(result, error,

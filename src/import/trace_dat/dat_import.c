@@ -157,7 +157,8 @@ static void add_bad_pages(struct dat_importer *im, const struct page_encoder *t)
 	im->result->n_unread += t->unknown + n;
 }
 
-/* Each stream has its first page. */
+/* Encodes the pages of all streams in the order of time. Each stream has read its first page.
+ * Returns the error of the result. */
 static int encode_streams(struct dat_importer *im, struct page_encoder *t,
 			  struct dat_stream *streams, size_t n, bool is_tsc)
 {

@@ -38,7 +38,7 @@ void dat_pages_deinit(struct dat_pages *p)
 	*p = (struct dat_pages){0};
 }
 
-/* Returns 1, 0 at the end, or an error. */
+/* Decompresses the next chunk. Returns 1; 0 at the end; -EBADMSG or -ENOMEM. */
 static int next_chunk(struct dat_pages *p)
 {
 	struct byte_reader r = {.at = p->at, .end = p->end};

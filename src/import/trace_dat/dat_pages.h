@@ -19,7 +19,7 @@ struct dat_pages {
 	uint32_t page_size;
 };
 
-/* Zeroed memory is allowed for dat_pages_deinit. Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. dat_pages_deinit() also allows a struct of zeros. */
 int dat_pages_init(struct dat_pages *p, const struct dat_file *f, const struct dat_buffer *b,
 		   const struct dat_cpu *cpu);
 void dat_pages_deinit(struct dat_pages *p);
