@@ -168,8 +168,8 @@ static void symbolizing_add_address(void *ctx, const uint8_t *message, size_t le
 	pb_enc_bytes(&s->packet.enc, PB_MODULE_SYMBOLS_ADDRESS_SYMBOLS, message, len);
 }
 
-/* Looks for the module on this machine, or, if extra_file is given, in this file. Returns whether
- * the lines are known. */
+/* Adds the symbols of the module, from its file on this machine or, if extra_file is given, from
+ * that debug file. Returns true if there was debug information. */
 static bool look_up_lines(struct symbolizing *s, const char *extra_file)
 {
 	const struct dwarf_lines_job job = {.library = &s->library,

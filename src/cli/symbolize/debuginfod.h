@@ -8,9 +8,11 @@
  * them which program was recorded, so it is made only if the user asks for it. */
 struct debuginfod;
 
-/* urls: blank-separated. Returns 0, or -ENOENT and sets e: the library is missing. */
+/* Loads the library for the servers that urls names, separated by blanks. Returns 0 (the caller
+ * frees with debuginfod_close()); -ENOENT and sets e if the library cannot be loaded; or -ENOMEM
+ * and sets e. */
 int debuginfod_open(const char *urls, struct debuginfod **ret, struct err_text *e);
 void debuginfod_close(struct debuginfod *d);
-/* Returns the path of the debug file in the cache of the library, which the caller frees; NULL: no
- * server has it. */
+/* Asks the servers, and blocks until they answer. Returns the path of the debug file in the cache
+ * of the library, which the caller frees; NULL: no server has it, or none answers. */
 char *debuginfod_find(struct debuginfod *d, const struct symbol_module *m);

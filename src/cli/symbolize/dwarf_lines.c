@@ -73,7 +73,7 @@ static bool has_build_id(struct dwarf_file *f, const struct symbol_module *m)
 	return n > 0 && (size_t)n == m->n_build_id && memcmp(id, m->build_id, (size_t)n) == 0;
 }
 
-/* Opens the file if it has the build id. Returns true on success. */
+/* Closes the file that was open, and opens path if it has the build id. Returns true on success. */
 static bool dwarf_file_try(struct dwarf_file *f, const struct symbol_module *m, const char *path)
 {
 	static Dwfl_Callbacks callbacks = {.find_debuginfo = copy_debug_link};
@@ -110,7 +110,8 @@ __attribute__((format(printf, 3, 4))) static bool try_lines(struct dwarf_file *f
 	       dwarf_file_try(f, m, path) && f->has_debug_info;
 }
 
-/* Opens the debug file in place of the file: below a directory by build id, or by the link. */
+/* Replaces the open file with its debug file: below a directory by build id, or by the link.
+ * Returns true if one has debug information. */
 static bool try_debug_files(struct dwarf_file *f, const struct dwarf_lines_job *job)
 {
 	const struct symbol_module *m = job->module;
@@ -204,7 +205,7 @@ static uint64_t read_attribute_number(const struct dwarf_library *l, Dwarf_Die *
 
 /* Writes the function at the address and those that it is inlined into, with a line in each. In the
  * innermost function this is the line of the address, in each of the others the line of the call.
- * Returns how many. */
+ * Returns the number of functions written. */
 static size_t put_functions(struct dwarf_file *f, Dwarf_Die *unit, Dwarf_Addr address,
 			    struct pb_enc *e)
 {
@@ -260,7 +261,8 @@ static bool put_address(struct dwarf_file *f, const struct symbol_address *a, st
 
 /* ---- the process: its life ---- */
 
-/* If the kernel refuses this, the process continues with the rights of the user. */
+/* Allows this process only the system calls that reading a file needs. If the kernel refuses the
+ * restriction, the process continues with the rights of the user. */
 static void dwarf_lines_confine(void)
 {
 	static const char *const calls[] = {

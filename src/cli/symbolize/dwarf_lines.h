@@ -25,8 +25,10 @@ struct dwarf_lines_result {
 	size_t n; /* addresses that have a function */
 };
 
-/* Calls add for each address that has a function, with an AddressSymbols message. Returns 0; or
- * -errno: the process ended early, and addresses are missing. */
+/* Reads the addresses of the module in the separate process, and calls add for each that has a
+ * function, with an AddressSymbols message. Returns 0; or -errno if the process could not be
+ * started, ended early, or took too long for an address: addresses are missing then, and *ret is
+ * zero. */
 int dwarf_lines_find(const struct dwarf_lines_job *job,
 		     void (*add)(void *ctx, const uint8_t *message, size_t len), void *ctx,
 		     struct dwarf_lines_result *ret);

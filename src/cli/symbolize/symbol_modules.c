@@ -34,7 +34,8 @@ static bool parse_hex(const char *text, struct symbol_module *m)
 	return true;
 }
 
-/* Returns the module, added if it is not the last one; NULL: no memory. */
+/* Returns the module, which is added unless it is the last one: the rows are sorted by module.
+ * Returns NULL if memory runs out. */
 static struct symbol_module *find_or_add_module(struct symbol_modules *m,
 						const struct symbol_module *wanted,
 						const char *path)

@@ -27,6 +27,7 @@ struct symbol_modules {
 	size_t n, cap;
 };
 
-/* Lists the frames that have a build id, and no symbols yet. Returns a code of SQLite. */
+/* Lists the frames that have a build id, and no symbols yet. Returns a code of SQLite: SQLITE_OK
+ * (the caller frees with symbol_modules_deinit()), or an error, with *ret empty. */
 int symbol_modules_read(sqlite3 *db, struct symbol_modules *ret);
 void symbol_modules_deinit(struct symbol_modules *m);

@@ -222,9 +222,9 @@ static bool offers_ebpf(const Pb__TracingServiceState *state)
 	return false;
 }
 
-/* Returns true if sonda top can go on without eBPF counters. Otherwise ends it: what an option for
- * a subject selects is then unknown. */
-static bool top_can_do_without_ebpf(struct top *t, const char *reason)
+/* Returns true if no option names a subject. Otherwise ends sonda top: without eBPF counters it is
+ * unknown which processes belong to the subject. */
+static bool top_continue_without_ebpf(struct top *t, const char *reason)
 {
 	struct err_text e;
 
@@ -246,7 +246,7 @@ static void top_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *
 
 	if (at_end || t->sources == TOP_PROC || offers_ebpf(state))
 		return;
-	if (!top_can_do_without_ebpf(t, "no producer of eBPF counters"))
+	if (!top_continue_without_ebpf(t, "no producer of eBPF counters"))
 		return;
 	t->sources = TOP_PROC;
 	if (replace_config(t, &e))
@@ -439,12 +439,12 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 		why = live_ebpf_failures(t->live);
 		strbuf_clear(&t->no_ebpf);
 		strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
-		if (top_can_do_without_ebpf(t, t->no_ebpf.s ? t->no_ebpf.s : ""))
+		if (top_continue_without_ebpf(t, t->no_ebpf.s ? t->no_ebpf.s : ""))
 			restart_session(t, TOP_PROC);
 		return;
 	}
 	if (t->sources == TOP_EBPF && live_are_processes_missing(t->live)) {
-		if (top_can_do_without_ebpf(
+		if (top_continue_without_ebpf(
 			    t, "on this kernel, eBPF counters have no list of processes"))
 			restart_session(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
@@ -512,7 +512,8 @@ static void type_filter(struct top *t, int key)
 		memcpy(filter + len, (char[]){(char)key, '\0'}, 2);
 }
 
-/* Replaces the session if it lacks what the view needs. */
+/* Restarts the session, without a selected row, if the present one lacks values for this grouping,
+ * or for threads. */
 static void ensure_session_for(struct top *t, enum top_by by, bool by_thread)
 {
 	bool lacks = by_thread != t->options.by_thread ||
@@ -561,8 +562,8 @@ static void leave_subject_or_filter(struct top *t)
 	*t->view.selected_key = *s->filter = '\0';
 }
 
-/* Records the selected process, and shows why it waited. Afterwards the list of processes is up to
- * date. */
+/* Records the process of the selected row and shows why it waited. If no row is selected, takes the
+ * first; if the row is a subject, shows its processes instead. */
 static void record_selected(struct top *t)
 {
 	struct err_text e;
@@ -708,7 +709,8 @@ static bool has_terminal(void)
 	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Checks that the processes and subjects exist, unless the service is on another machine. */
+/* Checks that the processes and subjects exist, unless the service is on another machine. Returns
+ * 0, or -errno and sets e. */
 static int check_selected(const struct top_options *o, struct err_text *e)
 {
 	const char *address = o->socket ? o->socket : sock_default_consumer();

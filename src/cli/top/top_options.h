@@ -30,7 +30,8 @@ struct top_options {
 	bool help;
 };
 
-/* Returns 0, or -EINVAL or -ENOMEM and sets e. */
+/* Returns 0 (also for --help, which sets ret->help), or -EINVAL or -ENOMEM and sets e. Call
+ * top_options_deinit() in every case. */
 int top_options_parse(int argc, char **argv, struct top_options *ret, struct err_text *e);
 void top_options_deinit(struct top_options *o);
 
@@ -38,7 +39,7 @@ void top_print_usage(void);
 
 /* Returns true if one of --unit, --container, --pod, --cgroup and --program is given. */
 bool top_options_name_subject(const struct top_options *o);
-/* Returns these options. Lists are borrowed from o. */
+/* Returns the subject that these options name. Its lists are borrowed from o. */
 Pb__SubjectConfig top_options_subject(const struct top_options *o);
 
 /* The config of the session of sonda top. */
@@ -56,5 +57,6 @@ enum top_sources {
 	TOP_PROC, /* all from /proc */
 };
 
-/* Returns 0 (the caller frees with pb__trace_config__free_unpacked), or -errno. */
+/* Makes the config of the session. Returns 0 (the caller frees with
+ * pb__trace_config__free_unpacked()), or -errno. */
 int top_config_build(const struct top_options *o, enum top_sources sources, Pb__TraceConfig **ret);

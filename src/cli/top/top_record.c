@@ -38,8 +38,8 @@ static const char script[] =
 
 extern char **environ;
 
-/* Runs a shell in a process group of its own, in the foreground, with the default signal
- * handling. */
+/* Runs a program in a process group of its own, in the foreground, with the default signal
+ * handling, and waits until it ends. Returns 0 or -errno; the exit status is ignored. */
 static int run_in_foreground(char **argv)
 {
 	posix_spawn_file_actions_t actions;

@@ -316,7 +316,7 @@ static void find_parent_processes(struct top_nodes *t)
 	free(by_pid);
 }
 
-/* Sets the parents of a tree of subjects. from: the first node of a process. */
+/* Puts processes below their subjects. from: the first node of a process. */
 static void find_subjects_of_processes(struct top_nodes *t, size_t from)
 {
 	struct strbuf name = {0};
@@ -333,7 +333,7 @@ static void find_subjects_of_processes(struct top_nodes *t, size_t from)
 	strbuf_deinit(&name);
 }
 
-/* Returns how many nodes are above a node; TREE_DEPTH_MAX: more, or a circle. */
+/* Returns how many nodes are above a node, at most TREE_DEPTH_MAX: so many also in a circle. */
 static unsigned depth_of_node(const struct top_nodes *t, size_t i)
 {
 	unsigned depth = 0;
@@ -365,7 +365,7 @@ static bool node_matches(const struct top_selection *s, const struct top_row *ro
 	       (!row->key && (strcasestr(row->p->name, s->filter) || !strcmp(pid, s->filter)));
 }
 
-/* Shows a node that matches, and all above it; of a subject that matches, all processes. */
+/* Shows each node that matches and all above it, and each process of a subject that matches. */
 static void filter_nodes(struct top_nodes *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -415,7 +415,8 @@ static int compare_nodes(const void *a, const void *b, void *ctx)
 	return by_name ? by_name : by_pid;
 }
 
-/* Links each node into the list of its parent, in order. Returns the first without a parent. */
+/* Links each node that is shown into the list of its parent, in order. Returns the first one
+ * without a parent, or NO_NODE. */
 static size_t link_nodes(struct top_nodes *t)
 {
 	size_t *order = malloc((t->n + 1) * sizeof(*order)), first = NO_NODE;

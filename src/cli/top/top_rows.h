@@ -25,7 +25,7 @@ enum top_by {
 
 /* Returns "process", "unit", ... */
 const char *top_by_name(enum top_by by);
-/* Returns false if there is no such name. */
+/* Returns true and sets *ret, or false if there is no such name. */
 bool top_by_parse(const char *name, enum top_by *ret);
 static inline bool top_by_needs_groups(enum top_by by)
 {
@@ -59,7 +59,8 @@ struct top_row {
 
 struct top_subject;
 
-/* Borrowed from struct live, and valid as long as that is; or owned. Zero-initialise. */
+/* The rows borrow from struct live and from subjects: they are valid until that struct live
+ * changes, or top_rows_free(). Zero-initialise. */
 struct top_rows {
 	struct top_row *list; /* owned */
 	size_t n;
@@ -67,6 +68,7 @@ struct top_rows {
 	struct top_subject *subjects; /* owned */
 };
 
-/* Returns 0 or -ENOMEM. Call top_rows_free() in either case. */
+/* Makes the rows that the selection shows, in its order. Returns 0 or -ENOMEM. Call top_rows_free()
+ * in either case. */
 int top_rows_make(struct top_rows *r, const struct top_selection *s, const struct live *live);
 void top_rows_free(struct top_rows *r);

@@ -9,14 +9,15 @@
  * that every Linux terminal supports. */
 struct top_terminal;
 
-/* Takes over the terminal: shows the alternate screen and, if standard input is a terminal, turns
- * off echo and line input. color: whether to use colours. Returns 0 or -errno. */
+/* Shows the alternate screen and, if standard input is a terminal, turns off echo and line input.
+ * color: whether to use colours. Returns 0 (the caller frees with top_terminal_free()) or
+ * -errno. */
 int top_terminal_new(bool color, struct top_terminal **ret);
-/* Restores the terminal. No-op for NULL. */
+/* Restores the terminal and frees t. No-op for NULL. */
 void top_terminal_free(struct top_terminal *t);
 
-/* Call top_terminal_restore() before the process is stopped: it restores the terminal. Call
- * top_terminal_enter() after the process continues: it takes the terminal over again. */
+/* The first restores the terminal, before another program uses it or this one is stopped. The
+ * second undoes that, afterwards. In between, top_terminal_draw() does nothing. */
 void top_terminal_restore(struct top_terminal *t);
 void top_terminal_enter(struct top_terminal *t);
 

@@ -35,7 +35,7 @@ static size_t total_width(const bool chosen[static TOP_COLUMNS])
 	return width - 1;
 }
 
-/* Returns the column to leave out next; TOP_COLUMNS: none. */
+/* Returns the column of the highest rank, which is left out next; TOP_COLUMNS: none may be. */
 static size_t least_important_column(const bool chosen[static TOP_COLUMNS], size_t sort)
 {
 	size_t worst = TOP_COLUMNS;
@@ -318,7 +318,7 @@ bool top_view_turn_help_page(struct top_view *v, size_t height)
 {
 	size_t page = height > 1 ? height - 1 : 1;
 
-	/* The last page has a line more: none is left for the hint. */
+	/* A line more fits on the last page, which has no hint. */
 	if (top_view_help_lines() - v->help_line <= page + 1) {
 		v->help = false;
 		v->help_line = 0;
@@ -330,7 +330,8 @@ bool top_view_turn_help_page(struct top_view *v, size_t height)
 
 /* ---- rows ---- */
 
-/* Returns the title of a column. The title of the first one says what its numbers are. */
+/* Returns the title of a column; buf may hold it. In a list of subjects the titles of pid and name
+ * say what is counted, and which kind of subject it is. */
 static const char *title_of_column(const struct top_view *v, const struct top_column_spec *c,
 				   char buf[static 16])
 {
@@ -397,7 +398,7 @@ static void put_row(const struct top_view *v, const struct top_layout *layout,
 	strbuf_putc(b, '\n');
 }
 
-/* Returns the selected row, or n. */
+/* Returns the index of the selected row, or rows->n if it is not among them. */
 static size_t find_selected(const struct top_view *v, const struct top_rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {

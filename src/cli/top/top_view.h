@@ -56,7 +56,8 @@ size_t top_column_at(const struct top_view *v, size_t n, size_t width);
 void top_move_selection(struct top_view *v, const struct top_state *s, int n);
 
 size_t top_view_help_lines(void);
-/* Goes to the next page of the help. Returns false, and ends the help, after the last one. */
+/* Goes to the next page of the help, on a terminal of height lines. After the last page, ends the
+ * help and returns false. */
 bool top_view_turn_help_page(struct top_view *v, size_t height);
 
 /* Appends the lines of a screen, each with its style in front and a newline. width: columns of the
