@@ -332,7 +332,7 @@ verdict "a mistake writes nothing" $?
 verdict "an end that is later than any clock" $?
 fails "no times" 2 'nothing is selected' cut -o "$TMP/x" "$TRACE"
 fails "no output" 2 'no output file' cut --to 1 "$TRACE"
-fails "an end before the begin" 2 'not later than --from' cut --from 2 --to 1 -o "$TMP/x" "$TRACE"
+fails "an end before the begin" 2 'must be later than --from' cut --from 2 --to 1 -o "$TMP/x" "$TRACE"
 fails "no time" 2 'is not a time' cut --from x -o "$TMP/x" "$TRACE"
 fails "neither time nor size" 2 'choose either --every' split "$TRACE"
 fails "both" 2 'choose either --every' split --every 1 --size 1mb "$TRACE"
