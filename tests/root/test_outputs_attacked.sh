@@ -69,7 +69,7 @@ page_is_not_written() { # NAME PLACE
   reader=$!
   timeout 20 "$SONDA" report --html -o "$2" "$TMP/trace" >>"$TMP/log" 2>&1
   r=$?
-  kill $reader 2>/dev/null
+  pkill -P $reader
   wait $reader
   [ $r = 1 ] && [ ! -s "$TMP/stolen" ]
   verdict "$1" $? "$TMP/log"

@@ -170,7 +170,7 @@ if chrt -f 1 true 2>/dev/null; then
   record_boosted "linux.ftrace" 1 1 "$nice"
   cp "$TMP/config" "$TMP/config.with"
   sed -i 's/name: "linux.ftrace"/& priority_boost { policy: POLICY_SCHED_OTHER priority: 0 }/' "$TMP/config"
-  record_boosted "linux.ftrace with priority_boost of nice 0" 0 0 0
+  record_boosted "linux.ftrace with a priority_boost of 0, which is none" 0 0 "$nice"
   mv "$TMP/config.with" "$TMP/config"
   kill -TERM "$probes"
   wait "$probes"
