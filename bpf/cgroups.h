@@ -131,8 +131,8 @@ static __always_inline int is_current_in_cgroups(void)
 	return cache_answer(id, edition, is_below_cgroups(c, BPF_CORE_READ(c, level)));
 }
 
-/* The same for programs that may interrupt others: they cache no answer, because the LRU has locks.
- * They run too rarely for the walk to matter. */
+/* Like is_current_in_cgroups(), for programs that may interrupt others: they cache no answer,
+ * because the LRU has locks. They run too rarely for the walk to matter. */
 static __always_inline int is_interrupted_in_cgroups(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
@@ -141,8 +141,8 @@ static __always_inline int is_interrupted_in_cgroups(void)
 	return is_below_cgroups(c, BPF_CORE_READ(c, level));
 }
 #else
-/* The same without BTF. Fields cannot be read, so helpers return the ids; Linux 5.10 lacks these
- * helpers for such programs. */
+/* Like is_current_in_cgroups() above, without BTF: fields cannot be read, so helpers return the
+ * ids. Linux 5.10 lacks these helpers for programs that may interrupt others. */
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;
@@ -171,7 +171,7 @@ struct {
 	__type(value, __u8);
 } sonda_awaited SEC(".maps");
 
-/* A new group whose name is in the scope is added before it has a thread. */
+/* Adds a new group whose name is in the scope to the scope, before it has a thread. */
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_awaited_group, struct cgroup *c, const char *path)
 {

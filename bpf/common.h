@@ -45,7 +45,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};
 
-/* The number of the period, from 1; the reader increments it at the end of a period. */
+/* The number of the current period, from 1; the reader increments it at the end of a period. */
 volatile __u64 generation SEC(".data.sonda") = 1;
 
 #ifdef SONDA_RECORDS
@@ -102,7 +102,7 @@ static __always_inline int is_program_name(struct task_struct *t, __u32 n,
 	return is_one_of_names(name, n, names);
 }
 
-/* The same for the settings s: s.n_programs, s.programs. Without names every process matches. */
+/* Calls is_program_name() with s.n_programs and s.programs. Without names every process matches. */
 #define HAS_PROGRAM_NAME(t, s)                                                                     \
 	(!(s).n_programs || is_program_name((t), (s).n_programs, (s).programs))
 
@@ -154,7 +154,8 @@ static __always_inline int is_current_program(void)
 }
 #endif
 
-/* Like is_counted() for the running thread, for programs whose tracepoint has no task. */
+/* Returns whether the running thread is counted, for programs whose tracepoint has no task (see
+ * is_counted()). tgid: its process. */
 static __always_inline int is_current_counted(__u32 tgid)
 {
 	int is = is_process_counted(tgid);

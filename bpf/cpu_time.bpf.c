@@ -275,7 +275,8 @@ static __always_inline void switch_out(const struct running *r, __u32 pid, __u64
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
 
-/* A thread other than the leader that calls exec() becomes the leader. It is the running thread. */
+/* Follows the change of a thread's id: a thread other than the leader that calls exec() gets the id
+ * of the leader. It is the running thread. */
 SEC("tp/sched/sched_process_exec")
 int BPF_PROG(on_exec)
 {

@@ -109,7 +109,8 @@ int BPF_PROG(on_fault_user)
 	return 0;
 }
 
-/* A fault in the kernel at memory of the process, such as the buffer of a read(). */
+/* Begins to measure a fault in the kernel at memory of the process, such as the buffer of a
+ * read(). */
 SEC(HOOK(exceptions, page_fault_kernel))
 int BPF_PROG(on_fault_kernel)
 {

@@ -65,20 +65,21 @@ static __always_inline __u32 sonda_hist_bucket(__u64 v)
 	return i & (SONDA_HIST_BUCKETS - 1); /* the mask is for the verifier */
 }
 
-/* For a tracepoint that no update of the same histogram can interrupt on this CPU
- * (sched_switch). */
+/* Adds a value. Only for a tracepoint that no update of the same histogram can interrupt on this
+ * CPU (sched_switch). */
 static __always_inline void sonda_hist_add(struct sonda_hist *h, __u64 v)
 {
 	h->buckets[sonda_hist_bucket(v)]++;
 }
 
-/* For tracepoints that interrupts may interrupt. */
+/* Adds a value. For tracepoints that interrupts may interrupt. */
 static __always_inline void sonda_hist_add_atomic(struct sonda_hist *h, __u64 v)
 {
 	__sync_fetch_and_add(&h->buckets[sonda_hist_bucket(v)], 1);
 }
 
-/* now: the variable `generation` of common.h. */
+/* Keeps the value if it is the maximum of the period. now: the period, which is the variable
+ * `generation` of common.h. */
 static __always_inline void sonda_max_put(struct sonda_max *m, __u64 now, __u64 v)
 {
 	__u32 i = now & 1;

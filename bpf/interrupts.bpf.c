@@ -79,7 +79,8 @@ int BPF_PROG(on_handler_end)
 	return 0;
 }
 
-/* The timer of a CPU on machines where it is not a device with a handler (x86). */
+/* Begins to measure the timer of a CPU, on machines where it is not a device with a handler
+ * (x86). */
 SEC(HOOK(irq_vectors, local_timer_entry))
 int BPF_PROG(on_timer)
 {

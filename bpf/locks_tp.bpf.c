@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* The same programs for the records of events. */
+/* The programs of locks.bpf.c, which read the records of events: for kernels without BTF. */
 #define SONDA_RECORDS
 #include "locks.bpf.c"

@@ -114,7 +114,8 @@ static __always_inline void end_stall(__u32 kind, __u64 pages)
 	}
 
 #ifdef SONDA_NO_BTF
-/* Without BTF the flags of a task cannot be read: kcompactd is known by its name. */
+/* Returns the kind of a compaction: background if the thread is kcompactd. Without BTF the flags of
+ * a task cannot be read, so kcompactd is known by its name. */
 static __always_inline __u32 compaction_kind(void)
 {
 	static const char background[] = "kcompactd";

@@ -15,7 +15,7 @@
 
 enum memory_stall {
 	MEMORY_DIRECT_RECLAIM, /* direct reclaim: a thread that allocates frees memory */
-	MEMORY_CGROUP_RECLAIM, /* the same at the limit of a control group */
+	MEMORY_CGROUP_RECLAIM, /* direct reclaim at the limit of a control group */
 	MEMORY_COMPACTION, /* direct compaction, also on request of a user */
 	MEMORY_BACKGROUND_COMPACTION, /* compaction by kcompactd */
 	MEMORY_STALLS,

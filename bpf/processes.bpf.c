@@ -11,8 +11,8 @@
 
 #include "processes.h"
 
-/* Before 6.2 the verifier does not follow an array of atomic_long_t, so a helper reads the
- * counter. */
+/* Returns a counter of pages, at least 0. Before 6.2 the verifier does not follow an array of
+ * atomic_long_t, so a helper reads the counter. */
 static __always_inline __u64 read_pages(const void *counter)
 {
 	long n = 0;

@@ -13,7 +13,7 @@ struct processes_thread {
 	__u32 tid;
 	__u64 start_ns; /* CLOCK_BOOTTIME when the thread began */
 	__u64 ran_ns; /* on a CPU; in the main thread, including ended threads */
-	__u64 read_bytes, write_bytes; /* from and to storage; likewise */
+	__u64 read_bytes, write_bytes; /* from and to storage; as ran_ns */
 	__u64 memory; /* resident pages, roughly, plus 1; 0: no memory, or not the main thread */
 	__u32 is_kthread;
 	__u32 parent_pid; /* the parent process of the main thread; 0: none */

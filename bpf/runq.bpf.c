@@ -102,8 +102,9 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
 	sonda_max_put(&c->depth_max, generation, n);
 }
 
-/* A thread that is about to sleep may be woken before it does. If the thread has been switched out
- * by then, its wait begins at the switch; if it still runs, handle_switch_out() decides. */
+/* Begins the wait of a thread that is woken. A thread that is about to sleep may be woken before it
+ * does. If the thread has been switched out by then, its wait begins at the switch; if it still
+ * runs, handle_switch_out() decides. */
 static __always_inline int begin_wait_at_wakeup(struct task_struct *t)
 {
 	struct waiting *w = slot_make(t);

@@ -26,7 +26,7 @@ struct sample_cpu {
 struct stack_sample {
 	__u64 time; /* ns */
 	__u64 count; /* of the event, since it was opened */
-	__u64 followers[SAMPLES_FOLLOWERS_MAX]; /* likewise, of further events */
+	__u64 followers[SAMPLES_FOLLOWERS_MAX]; /* counts of the further events */
 	__u32 pid, tid, cpu;
 	__u8 is_user; /* the sample interrupted the program, not the kernel */
 	__u8 error, is_by_kernel; /* of struct unwind_stack */

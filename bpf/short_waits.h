@@ -89,7 +89,8 @@ static __always_inline int short_wait_add(__u32 tgid, __u32 tid, union wait_what
 }
 _Static_assert(SHORT_WAITS_MAX == 1 << (64 - 58), "6 bits of a hash select a place");
 
-/* Run by the reader on each CPU, whose number is its argument. */
+/* Moves the short waits of this CPU, whose number is the argument, to the map of all waits. The
+ * reader runs it on each CPU. */
 SEC("raw_tp")
 int flush_short_waits(struct bpf_raw_tracepoint_args *ctx)
 {

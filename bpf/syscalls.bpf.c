@@ -92,7 +92,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	return 0;
 }
 
-/* A call of the thread does not return any more. */
+/* Drops the call of a thread that exits: it does not return any more. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_thread_exit, struct task_struct *task)
 {

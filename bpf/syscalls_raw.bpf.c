@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* The same programs for kernels without BTF. */
+/* The programs of syscalls.bpf.c for kernels without BTF. */
 #define SONDA_RAW
 #include "syscalls.bpf.c"

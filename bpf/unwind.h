@@ -115,7 +115,7 @@ struct {
 } unwind_stacks SEC(".maps");
 
 #define UNWIND_MAPLE_DEPTH 6 /* levels of a tree with at least 5 children per node */
-#define UNWIND_TREE_DEPTH 40 /* the same for a binary tree */
+#define UNWIND_TREE_DEPTH 40 /* levels of a binary tree */
 #define UNWIND_FRAME_MAX (1u << 20) /* bytes of a frame that is unwound by its frame pointer */
 
 /* Registers at the entry into the kernel. x86-64: their order is that of ptrace(2). */
@@ -125,7 +125,7 @@ struct unwind_regs {
 };
 
 #define UNWIND_WAKEUP_NS 100000000 /* shortest interval, for files that the tables lack */
-#define UNWIND_WAKEUP_MIN_NS 1000000 /* the same for a process that has just begun */
+#define UNWIND_WAKEUP_MIN_NS 1000000 /* shortest one for a process that has just begun */
 
 #define UNWIND_EXECVE 59 /* system calls of x86-64 */
 #define UNWIND_EXECVEAT 322
@@ -652,7 +652,7 @@ static __always_inline int unwind_read_regs(struct unwind_regs *ret)
 	return 0;
 }
 
-/* The same as unwind_begin_arm64(). */
+/* Like unwind_begin_arm64(). */
 static __always_inline int unwind_begin_x86_64(struct unwind_stack *u)
 {
 	struct unwind_regs regs;
@@ -668,7 +668,8 @@ static __always_inline int unwind_begin_x86_64(struct unwind_stack *u)
 	return 1;
 }
 
-/* The same for both. A function of its own has a stack of its own. */
+/* Calls the function of the machine's architecture. It is not inlined, because a function of its
+ * own has a stack of its own. */
 __attribute__((noinline)) int unwind_begin(void)
 {
 	struct unwind_stack *u = unwind_scratch();

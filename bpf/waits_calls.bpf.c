@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* The same programs for kernels without bpf_loop(). */
+/* The programs of waits.bpf.c for kernels without bpf_loop(). */
 #define SONDA_NO_LOOP
 #include "waits.bpf.c"

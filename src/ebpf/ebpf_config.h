@@ -47,7 +47,8 @@ struct ebpf_config {
 	struct subject_ids subject; /* in addition to these */
 };
 
-/* families: the table. c may be NULL. Returns 0 or -ENOMEM; call deinit in either case. */
+/* Reads the config, except for control groups and the subject, and adds its errors to errors.
+ * families: the table. c may be NULL. Returns 0 or -ENOMEM; call deinit in either case. */
 int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		     const struct ebpf_family *const *families, size_t n,
 		     struct ebpf_errors *errors);
@@ -55,8 +56,8 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
  * -ENOMEM. */
 int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
-/* The same for subject_config. If it cannot be fulfilled, no thread is counted. Returns 0 or
- * -ENOMEM. */
+/* Resolves the subject_config; call it after ebpf_config_init(). If it cannot be fulfilled, no
+ * thread is counted. Returns 0 or -ENOMEM. */
 int ebpf_config_find_subject(struct ebpf_config *s, const Pb__SubjectConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
 void ebpf_config_deinit(struct ebpf_config *s);

@@ -318,7 +318,8 @@ static void ebpf_clear(void *instance)
 	polled_source_clear(instance);
 }
 
-/* The programs are unloaded here, not when the instance is destroyed. */
+/* Reads and writes the last values, then unloads the programs: here, not when the instance is
+ * destroyed. */
 static void ebpf_stop(void *instance)
 {
 	struct ebpf_counters *s =

@@ -72,7 +72,8 @@ struct user_map {
 	struct tracks *tracks; /* borrowed */
 };
 
-/* Call it for a loaded object. Returns 0, or -errno and sets e. Call deinit in either case. */
+/* Finds the layout of a map of a loaded object, and adds its group. Returns 0, or -errno and sets
+ * e. Call deinit in either case. */
 int user_map_init(struct user_map *m, const struct bpf_map *map, const struct btf *btf,
 		  struct tracks *tracks, uint32_t group, uint32_t n_cpus, struct err_text *e);
 /* Sets the tracks of all elements. Returns 0 or -errno. */

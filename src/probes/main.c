@@ -233,8 +233,8 @@ static void main_on_connected(void *ctx)
 		log_warn("%s", e.text);
 }
 
-/* A service that does not answer, or a relay whose service is unreachable, must not fail the start of
- * the unit. */
+/* Ends the start of the unit for systemd if the service has not answered in time: neither that nor
+ * a relay whose service is unreachable may fail the start. */
 static void on_start_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct probes *p = ctx;
@@ -401,7 +401,7 @@ static int probes_init(struct probes *p)
 	return r < 0 ? r : connect_to_service(p, paths.tracefs);
 }
 
-/* Stop the instances first, while everything that they use exists. */
+/* The producer is freed first, which stops its instances while everything that they use exists. */
 static void probes_deinit(struct probes *p)
 {
 	producer_free(p->producer);
@@ -413,8 +413,9 @@ static void probes_deinit(struct probes *p)
 	notify_close(&p->notify);
 }
 
-/* Before Linux 5.11 the memory of BPF maps counts as locked memory, of which even root may have
- * only a few MB. If the limit cannot be raised, loading a program fails with an error. */
+/* Raises the limit of locked memory: before Linux 5.11 it includes the memory of BPF maps, and even
+ * root may have only a few MB. If the limit cannot be raised, loading a program fails with an
+ * error. */
 static void allow_locked_memory(void)
 {
 	const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};

@@ -35,7 +35,8 @@ struct cgroup_walk {
 	bool is_begun;
 };
 
-/* directory: of the hierarchy, or of a group in it, which is then "/". Returns 0 or -errno. */
+/* Begins a walk. directory: of the hierarchy, or of a group in it, which is then "/". Returns 0 or
+ * -errno. */
 int cgroup_walk_begin(struct cgroup_walk *w, const char *dir);
 /* Goes on to the next group, parents before children. Returns false after the last one. */
 bool cgroup_walk_next(struct cgroup_walk *w);

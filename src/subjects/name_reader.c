@@ -147,7 +147,8 @@ static int send_runtime_files(const struct name_opener *o, struct name_request *
 	return helper_send(o->next, q, sizeof(*q), -1, 0);
 }
 
-/* If the kernel refuses this, the process continues with the rights that it had before. */
+/* Gives up the rights and system calls that this process does not need. If the kernel refuses this,
+ * the process continues with the rights that it had before. */
 static void name_opener_confine(void)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH};

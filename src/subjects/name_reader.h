@@ -41,10 +41,10 @@ struct name_reader_user {
 	TAILQ_ENTRY(name_reader_user) link;
 };
 
-/* loop is borrowed while a user is joined; NULL: answers come only in name_reader_wait(). Returns
- * 0; -ENOTSUP if the processes do not run; or -ENOMEM. */
+/* Adds a user. loop is borrowed while a user is joined; NULL: answers come only in
+ * name_reader_wait(). Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. */
 int name_reader_join(struct name_reader_user *u, struct event_base *loop);
-/* Answers that are still to come are dropped. No-op if u has not joined. */
+/* Removes a user: answers that are still to come for it are dropped. No-op if u has not joined. */
 void name_reader_leave(struct name_reader_user *u);
 
 #define NAME_REQUESTS_MAX 32 /* of a user that may be pending */

@@ -15,7 +15,7 @@
 #define SUBJECT_GROUPS_MAX 256
 #define SUBJECT_PROGRAM_LEN 15 /* characters of a thread's name that are compared */
 
-/* Both allow NULL. */
+/* Return true if the config names groups, or programs. NULL is allowed. */
 bool subject_has_groups(const Pb__SubjectConfig *c);
 bool subject_has_programs(const Pb__SubjectConfig *c);
 

@@ -69,7 +69,7 @@ struct elf_symbols {
 /* Reads the file. The caller keeps fd. Functions beyond max_bytes of symbols and names are ignored.
  * Returns 0; -ENOEXEC if it is not an ELF file; or -errno, and *ret is unchanged. */
 int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
-/* The same, but keeps all names of an address: for a search by name. */
+/* Like elf_symbols_read(), but keeps all names of an address: for a search by name. */
 int elf_symbols_read_aliases(int fd, size_t max_bytes, struct elf_symbols *ret);
 /* Replaces the functions of s by those of a separate debug file. The caller keeps fd. Returns 0;
  * -ESTALE if the file belongs to another file: build ids differ, or without a build id the CRC;

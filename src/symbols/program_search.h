@@ -20,7 +20,7 @@ enum program_item_kind {
 
 enum program_request_kind {
 	PROGRAM_REQUEST_FACTS, /* answered by one program_facts_answer */
-	PROGRAM_REQUEST_DEBUG_FILE, /* with its descriptor; likewise */
+	PROGRAM_REQUEST_DEBUG_FILE, /* with its descriptor; answered in the same way */
 	PROGRAM_REQUEST_FUNCTION, /* these are answered by program_answer, up to one that is_end */
 	PROGRAM_REQUEST_FUNCTIONS,
 	PROGRAM_REQUEST_USDT,

@@ -47,8 +47,9 @@ struct symbol_cache_user {
 	TAILQ_ENTRY(symbol_cache_user) link;
 };
 
-/* Zero u except for the caller's part. loop and proc_root ("/proc") are borrowed while a user is
- * joined. Returns 0 or -ENOMEM. */
+/* Adds a user. The table is loaded unless it is there already; then ready() is called. Zero u
+ * except for the caller's part. loop and proc_root ("/proc") are borrowed while a user is joined.
+ * Returns 0 or -ENOMEM. */
 int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, const char *proc_root,
 		      enum symbol_cache_policy policy);
 /* No-op if u has not joined. */

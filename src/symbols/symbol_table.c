@@ -41,7 +41,7 @@ size_t symbol_table_size(const struct symbol_table *k)
 	       (k->n_words + 1) * sizeof(*k->word_at);
 }
 
-/* The bytes are our own, so the varint is valid. */
+/* Reads a varint and returns the position after it. The bytes are our own, so it is valid. */
 static const uint8_t *get_varint(const uint8_t *p, uint64_t *ret)
 {
 	uint64_t v = 0;

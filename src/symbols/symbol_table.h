@@ -35,7 +35,7 @@ struct symbol_table {
 	uint32_t n_words;
 };
 
-/* A zeroed table is allowed. */
+/* Frees the table. A zeroed one is allowed. */
 void symbol_table_deinit(struct symbol_table *k);
 
 /* Copies the name of the function that contains the address, without a NUL, to ret_name, which has

@@ -23,9 +23,9 @@ struct calls_config {
 	struct call_spec specs[CALLS_SPECS];
 };
 
-/* m NULL: the default. consumer: the user of the session; if it is not root, only calls of its own
- * processes are recorded. Zero-initialise c; call deinit also after an error. Returns 0, or -errno
- * and sets e. */
+/* Reads the config. m NULL: the default. consumer: the user of the session; if it is not root, only
+ * calls of its own processes are recorded. Zero-initialise c; call deinit also after an error.
+ * Returns 0, or -errno and sets e. */
 int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct calls_config *c,
 		      struct err_text *e);
 void calls_config_deinit(struct calls_config *c);

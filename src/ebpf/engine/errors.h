@@ -26,8 +26,8 @@ struct ebpf_errors {
 };
 
 void ebpf_errors_deinit(struct ebpf_errors *t);
-/* what: a family or a field of the config. The formatted text is the reason, without a full
- * stop. */
+/* Logs an error and adds it to the list. what: a family or a field of the config. The formatted
+ * text is the reason, without a full stop. */
 void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Reports a number of errors so far. reason is borrowed for the call. They are not logged: the

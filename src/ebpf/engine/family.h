@@ -67,7 +67,7 @@ struct ebpf_family {
 		*processes_below; /* used by all variants but the first; NULL: processes */
 	uint32_t no_names_switch; /* bit of sonda_settings.switches if no_call_names is set */
 	uint32_t
-		by_cgroup_switch; /* the same of waits_by_cgroup; 0: the family has no such waits */
+		by_cgroup_switch; /* bit if waits_by_cgroup is set; 0: the family has no such waits */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
 	/* Returns bits of sonda_settings.switches, in addition to those of the sums by process. */
@@ -130,7 +130,7 @@ int ebpf_run_read(struct ebpf_run *r);
 /* Returns true if this period is to be skipped. Periods are longer if the maps are so large that
  * reading them each time would take more than 0.5 % of a CPU. */
 bool ebpf_run_over_budget(const struct ebpf_run *r);
-/* Call it before ebpf_run_stop() if a family is stopped while others continue: removes its
- * tracks. */
+/* Removes the tracks of a run. Call it before ebpf_run_stop() if a family is stopped while others
+ * continue. */
 void ebpf_run_remove_tracks(struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

@@ -104,7 +104,7 @@ struct ebpf_features {
 	/* Calls fn for each enumerator of the enum; never if the enum does not exist. */
 	void (*each_enumerator)(void *ctx, const char *type,
 				void (*fn)(void *arg, const char *name, int64_t value), void *arg);
-	/* Likewise for the symbolic names that the format file has for values of the field. */
+	/* Calls fn for each symbolic name that the format file has for a value of the field. */
 	void (*each_symbol)(void *ctx, const char *event, const char *field,
 			    void (*fn)(void *arg, const char *name, int64_t value), void *arg);
 	void *ctx;

@@ -17,8 +17,8 @@ struct map_cpus {
 	size_t n_words; /* words of a value */
 	uint64_t *values; /* owned */
 };
-/* fd may be a negative errno, which is returned. Zero-initialise; call deinit also after an
- * error. */
+/* Allocates the values. fd may be a negative errno, which is returned. Returns 0 or -errno.
+ * Zero-initialise; call deinit also after an error. */
 int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size);
 /* Returns 0 or -errno. */
 int map_cpus_read(struct map_cpus *m);

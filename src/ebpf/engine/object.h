@@ -37,11 +37,13 @@ struct ebpf_scope {
 	uint32_t outliers_per_second; /* limit per CPU */
 };
 
+/* Parses an image; creates no map or program yet. Returns 0, or -errno and sets e. */
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);
-/* Call it before the load. Maps and programs that do not exist are ignored. */
+/* Sets the size of a map. Call it before the load. No-op if the map does not exist. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
 /* Sets flags of a map in addition to those of its definition (BPF_F_...). */
 void ebpf_object_set_map_flags(struct ebpf_object *o, const char *map, uint32_t flags);
+/* Leaves out a map: it is not created, and no program that uses it may be loaded. */
 void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map);
 /* Uses a map that exists, such as one that several objects share. Returns 0 or -errno. */
 int ebpf_object_use_map(struct ebpf_object *o, const char *map, int fd);

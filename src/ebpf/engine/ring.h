@@ -24,8 +24,8 @@ struct ebpf_ring {
 	uint32_t record_size; /* of the record that was peeked */
 };
 
-/* size: bytes of data, the max_entries of the map. fd may be a negative errno, which is returned.
- * Returns 0 or -errno. Zero-initialise; call deinit also after an error. */
+/* Maps the ring. size: bytes of data, the max_entries of the map. fd may be a negative errno, which
+ * is returned. Returns 0 or -errno. Zero-initialise; call deinit also after an error. */
 int ebpf_ring_init(struct ebpf_ring *r, int fd, size_t size);
 void ebpf_ring_deinit(struct ebpf_ring *r);
 /* Returns the next record, aligned to 8 bytes, and its size; NULL: there is no complete one. */

@@ -18,7 +18,9 @@ struct run_cost {
 /* Call it once a period: it ends a measurement, and begins one in the tenth period. */
 void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o);
 
-/* The two halves of run_cost_next_period(). run_cost_end_measurement() returns the percentage of
- * the time of all CPUs that the programs took; 0 if nothing was being measured. */
+/* The two halves of run_cost_next_period(), called in this order. run_cost_end_measurement() ends a
+ * measurement, if there is one, and returns the percentage of the time of all CPUs that the
+ * programs took; 0 if nothing was being measured. run_cost_begin_if_due() begins one in the tenth
+ * period. */
 double run_cost_end_measurement(struct run_cost *c, const struct ebpf_object *o);
 void run_cost_begin_if_due(struct run_cost *c, const struct ebpf_object *o);

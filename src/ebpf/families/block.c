@@ -92,7 +92,8 @@ struct block {
 	uint32_t lost_tracks[3];
 };
 
-/* Each tracepoint has a program for each number of arguments; the others are left out. */
+/* Leaves out programs that do not fit the kernel: each tracepoint has a program for each number of
+ * arguments. */
 static uint32_t block_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const char *const hooks[] = {"block_rq_insert", "block_rq_issue", "block_rq_requeue",

@@ -138,8 +138,8 @@ void member_groups_deinit(struct member_groups *g)
 	g->names = NULL;
 }
 
-/* In a cgroup namespace the walk has paths below its root, while those of records begin above it: a
- * group whose parent is known has its path below the parent's. */
+/* In a cgroup namespace, the walk has paths below the root of the namespace, while those of records
+ * begin above it. So a group whose parent is known gets its path from the parent's. */
 void member_groups_add(struct member_groups *g, uint64_t id, uint64_t parent, const char *path)
 {
 	const struct cgroup_row *above = parent ? cgroup_names_find(g->names, parent) : NULL;

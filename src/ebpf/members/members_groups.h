@@ -42,8 +42,8 @@ struct member_groups {
 	bool has_unknown; /* a group without a path was referenced since the last walk began */
 };
 
-/* loop: for names that come later; borrowed, may be NULL. Returns 0 or -errno. Call deinit in
- * either case. */
+/* Allocates the table of names. loop: for names that come later; borrowed, may be NULL. Returns 0
+ * or -errno. Call deinit in either case. */
 int member_groups_init(struct member_groups *g, const char *sys_root, struct event_base *loop);
 void member_groups_deinit(struct member_groups *g);
 
@@ -53,6 +53,7 @@ struct group_entry *member_groups_get(struct member_groups *g, uint64_t id);
 struct group_entry *member_groups_find(struct member_groups *g, const char *path);
 /* Adds a group. path: as the kernel wrote it into a record. */
 void member_groups_add(struct member_groups *g, uint64_t id, uint64_t parent, const char *path);
+/* Marks a group as removed. Its entry is freed when it has been written. */
 void member_groups_remove(struct member_groups *g, uint64_t id);
 
 /* Starts a walk over all groups that exist. */

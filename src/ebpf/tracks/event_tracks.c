@@ -38,8 +38,8 @@ struct event_tracks {
 	struct event_tracks_counts counts;
 };
 
-/* name: of the program; all arguments are borrowed. NULL: slices of a thread always nest, and go to
- * its own track. Returns 0 or -ENOMEM. */
+/* Allocates tracks of slices. name: of the program; NULL: slices of a thread always nest, and go to
+ * its own track. All arguments are borrowed. Returns 0 or -ENOMEM. */
 static int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
 			    struct event_tracks **ret)
 {

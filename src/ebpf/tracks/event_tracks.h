@@ -36,8 +36,8 @@ struct event_ring;
 
 #define EVENT_RING_MAP "sonda_events"
 
-/* fd: of the map. name: of the program; NULL: slices of a thread always nest, and go to its own
- * track. All arguments are borrowed. Returns 0 or -errno. */
+/* Opens the ring of a map. name: of the program; NULL: slices of a thread always nest, and go to
+ * its own track. All arguments are borrowed. Returns 0 or -errno. */
 int event_ring_new(int fd, struct tracks *tracks, uint32_t group, const char *name,
 		   struct event_ring **ret);
 /* No-op for NULL. */

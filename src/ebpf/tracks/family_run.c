@@ -44,7 +44,8 @@ static void outliers_free(struct outliers *o)
 	free(o);
 }
 
-/* Call it for a loaded object; what belongs to the run is borrowed. Returns 0 or -errno. */
+/* Opens the ring of a loaded object's outliers; what belongs to the run is borrowed. Returns 0 or
+ * -errno. */
 static int outliers_new(struct ebpf_run *r, struct outliers **ret)
 {
 	struct outliers *o = calloc(1, sizeof(*o));

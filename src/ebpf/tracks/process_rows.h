@@ -25,6 +25,7 @@ struct process_rows {
 	struct pb_enc *e; /* NULL: no packet is open */
 };
 
+/* Adds the row of a process; begins a packet if none is open or the open one is full. */
 void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *values);
 struct process_rows_name {
 	const char *name;
@@ -34,4 +35,5 @@ struct process_rows_name {
 };
 /* Adds the name of a process or thread, after all rows of this object. */
 void process_rows_add_name(struct process_rows *p, uint32_t pid, const struct process_rows_name *n);
+/* Ends the open packet. No-op if none is open. */
 void process_rows_end(struct process_rows *p);

@@ -24,13 +24,14 @@ struct top_n;
 #define TOP_COLUMNS_MAX 8u
 #define TOP_PROCESSES_MAX 65536u /* limit; further processes are ignored */
 
-/* columns: the counters of each process; this function sets kind and parent. Strings, tracks and
- * proc_root are borrowed for the life of t. Returns 0 or -ENOMEM. */
+/* Allocates the table. columns: the counters of each process; this function sets kind and parent.
+ * Strings, tracks and proc_root are borrowed for the life of t. Returns 0 or -ENOMEM. */
 int top_n_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
 	      uint32_t top_n, const char *proc_root, struct top_n **ret);
 /* Frees t; the tracks stay. No-op for NULL. */
 void top_n_free(struct top_n *t);
 
+/* Begins a period. Then top_n_add() is called for each process, and top_n_end() ends the period. */
 void top_n_begin(struct top_n *t);
 struct top_process {
 	uint32_t pid;
@@ -39,8 +40,9 @@ struct top_process {
 	uint64_t weight;
 	const uint64_t *values; /* n_columns; borrowed for the call */
 };
-/* Values of a pid that is added twice in a period are summed. */
+/* Adds the values of a process. Those of a pid that is added twice in a period are summed. */
 void top_n_add(struct top_n *t, const struct top_process *add);
+/* Chooses the processes that are shown, adds and removes tracks, and sets their values. */
 void top_n_end(struct top_n *t);
 /* Returns true if the process has tracks since the last top_n_end(). */
 bool top_n_has_tracks(const struct top_n *t, uint32_t pid);

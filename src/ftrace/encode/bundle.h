@@ -46,8 +46,8 @@ struct bundle {
 /* Returns the output that writes to a producer's writer, which is borrowed. */
 struct bundle_output bundle_output_of_writer(struct writer *w);
 
-/* b must be zeroed. n_generic exceeds the generic_index of every event that is added. Returns 0 or
- * -ENOMEM. */
+/* Allocates b, which must be zeroed. n_generic exceeds the generic_index of every event that is
+ * added. Returns 0 or -ENOMEM. */
 int bundle_init(struct bundle *b, const struct bundle_output *output, size_t n_generic);
 /* Raises n_generic. No bundle may be open. Returns 0, or -ENOMEM with nothing changed. */
 int bundle_reserve(struct bundle *b, size_t n_generic);
@@ -62,8 +62,9 @@ struct bundle_head {
 	const struct clock_sync *sync;
 };
 
+/* Begins a packet with a bundle. No bundle may be open. */
 void bundle_begin(struct bundle *b, const struct bundle_head *head);
-/* No-op if no bundle is open. */
+/* Ends the open bundle and its packet. No-op if no bundle is open. */
 void bundle_end(struct bundle *b);
 
 /* Writes an error: a record, or the rest of a page, could not be parsed. time is the time of the

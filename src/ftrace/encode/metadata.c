@@ -90,8 +90,8 @@ void metadata_deinit(struct metadata_events *n)
 
 /* ---- collecting ---- */
 
-/* Both clocks run at the same rate, so one pair of readings converts all times; ftrace_ns is 0 if
- * unknown. */
+/* Converts boot_ns to the clock of the records. Both clocks run at the same rate, so one pair of
+ * readings converts all times; ftrace_ns is 0 if unknown. */
 void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 				  uint64_t boot_ns)
 {

@@ -67,9 +67,10 @@ int metadata_init(struct metadata_events *n);
 /* A zeroed n is allowed. */
 void metadata_deinit(struct metadata_events *n);
 
-/* boot_ns is the start of the current pass over the rings. A thread that is first seen in a later
- * record belongs to the next batch, because other records of it may not be read yet. Call it before
- * each slice of reading. boot_ns UINT64_MAX: all threads belong to the current batch. */
+/* Sets which threads belong to the current batch. boot_ns is the start of the current pass over the
+ * rings. A thread that is first seen in a later record belongs to the next batch, because other
+ * records of it may not be read yet. Call it before each slice of reading. boot_ns UINT64_MAX: all
+ * threads belong to the current batch. */
 void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 				  uint64_t boot_ns);
 

@@ -160,8 +160,8 @@ static bool is_exec_number(const struct compat_numbers *n, int64_t nr)
 
 /* compat_threads_enter() handles the entry of a call, compat_threads_exit() the exit; call them in
  * the order of the ring. Both return true if the call belongs to a 32-bit program. The exit of an
- * execve that changes the table counts for the table of its entry: compat_threads_exit() sets c->nr
- * to execve's number there. */
+ * execve that changes the program from 32 to 64 bits, or back, counts for the table of its entry:
+ * compat_threads_exit() sets c->nr to execve's number there. */
 static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
 	struct compat_thread *thread = compat_threads_find(t, c);

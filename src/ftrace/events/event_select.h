@@ -45,7 +45,7 @@ int event_selection_move_all(struct event_selection *s, struct event_selection *
 /* Removes one of s->events; the following ones move up. */
 void event_selection_remove(struct event_selection *s, struct event_name *e);
 
-/* The names of the event in the trace. */
+/* Return the names of the event in the trace, which differ from the kernel's if it has a repr. */
 static inline const char *event_name_group(const struct event_name *e)
 {
 	return e->repr ? e->repr->group : e->group;

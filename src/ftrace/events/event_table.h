@@ -72,7 +72,7 @@ enum event_table_error {
 	EVENT_TABLE_FULL, /* no field number is left */
 };
 
-/* Zeroed memory is an empty table. */
+/* Frees all events. Zeroed memory is an empty table. */
 void event_table_deinit(struct event_table *t);
 
 /* Adds an event by the text of its format file, which is modified. Returns 0 with *ret_id (also if

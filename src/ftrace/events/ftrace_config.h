@@ -26,7 +26,7 @@ void setup_errors_deinit(struct setup_errors *r);
 void setup_error_add_unknown_event(struct setup_errors *r, const char *event);
 void setup_error_add(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* No-op if the list has the same text. */
+/* Like setup_error_add(), but a no-op if the list has the same text. */
 void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds n to the number of failures that are not in the list. */

@@ -287,9 +287,10 @@ static inline enum ring_page_status encode_records(bool calls, struct page_encod
 	return status;
 }
 
-/* There are two instances of the loop, because 32-bit system calls are rarely checked. Everything
- * that is called per record is inlined here, although encode_records_for_all() calls the same
- * functions. */
+/* Encodes the records of a page for one target, without checks for 32-bit system calls, which
+ * encode_records_and_calls() makes. The loop has two instances, because these checks are rarely
+ * needed. Everything that is called per record is inlined here, although encode_records_for_all()
+ * calls the same functions. */
 static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status encode_records_for_one(
 	struct page_encode_target *to, struct ring_page *page)
 {

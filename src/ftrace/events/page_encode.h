@@ -50,7 +50,7 @@ struct page_encoder {
 	struct bundle bundle;
 };
 
-/* table and writer are borrowed. Returns 0 or -ENOMEM. */
+/* Allocates an encoder. table and writer are borrowed. Returns 0 or -ENOMEM. */
 int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
 		     struct writer *writer, struct page_encoder **ret);
 /* Like page_encoder_new(), for a reader of files, which has no writer. */

@@ -23,15 +23,16 @@
 
 struct print_filter;
 
-/* follow: the children of the threads are traced as well, so tids_to_trace does not restrict the
- * markers. Copies what it needs of config. Returns 0 with *ret (NULL: every marker is written),
- * -E2BIG (more than PRINT_FILTER_MAX_RULES rules) or -ENOMEM. */
+/* Makes the filter of a config, and copies what it needs of it. follow: the children of the threads
+ * are traced as well, so tids_to_trace does not restrict the markers. Returns 0 with *ret (NULL:
+ * every marker is written), -E2BIG (more than PRINT_FILTER_MAX_RULES rules) or -ENOMEM. */
 int print_filter_new(const Pb__FtraceConfig *config, bool follow, struct print_filter **ret);
 /* NULL is allowed. */
 struct print_filter *print_filter_free(struct print_filter *f);
 
 /* Returns true if the filter restricts the threads. */
 bool print_filter_has_tids(const struct print_filter *f);
+/* Returns true if markers of the thread are written. */
 bool print_filter_allows_tid(const struct print_filter *f, uint32_t tid);
 /* Returns true if a text is to be recorded. text: untrusted bytes; it ends at its first NUL or
  * after len bytes. tid: the thread that wrote it. */

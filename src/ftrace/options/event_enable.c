@@ -35,7 +35,8 @@
 
 #define MAX_DYNAMIC (16 << 20)
 
-/* The hash does not depend on the order, because readdir() has none. */
+/* Returns a hash of the modules' names and inodes. It does not depend on their order, because
+ * readdir() has none. */
 static uint64_t hash_modules(const char *sys_root)
 {
 	uint64_t sum = 0;
@@ -66,9 +67,9 @@ static bool parse_names(char *line, char **ret_group, char **ret_name)
 	return true;
 }
 
-/* Reading blocks while any tracer changes events, so a child process reads the file while rings are
- * read. begins: this is the first read of a session, which needs the text and waits for it. Returns
- * 0, -EAGAIN (not ready) or -errno. */
+/* Reads the file dynamic_events into text. Reading blocks while any tracer changes events, so a
+ * child process reads the file while rings are read. begins: this is the first read of a session,
+ * which needs the text and waits for it. Returns 0, -EAGAIN (not ready) or -errno. */
 static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 {
 	char path[4096], *to;

@@ -19,6 +19,7 @@ struct function_graph {
 /* Adds the tracer's events if the config requests the tracer and the kernel has it; otherwise
  * reports. Returns 0 or -ENOMEM. */
 int function_graph_select(struct event_selection *events, const struct setup *s);
+/* Removes the tracer's events. */
 void function_graph_deselect(struct event_selection *events);
 /* Returns true for an event that the tracer writes. */
 bool event_is_funcgraph(const struct event_name *e);

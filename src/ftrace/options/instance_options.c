@@ -119,7 +119,8 @@ static void report_unknown_category(const struct setup *s, const char *name)
 		setup_error_add(s->errors, "option:atrace_categories (%s: no such category)", name);
 }
 
-/* Events that this kernel lacks are not reported: the config does not name them. */
+/* Adds the events of a category. Events that this kernel lacks are not reported: the config does
+ * not name them. */
 static int atrace_categories_add_events(const struct category *c, struct event_selection *events,
 					const struct setup *s)
 {
@@ -191,8 +192,8 @@ static int read_option_state(const struct instance *i, const char *file)
 	return -EIO;
 }
 
-/* A new instance inherits the current options of the top level, such as another user's
- * `stacktrace` or `nooverwrite`. Options that affect records are reset to the kernel's defaults. */
+/* Resets the options that affect records to the kernel's defaults: a new instance inherits the
+ * current options of the top level, such as another user's `stacktrace` or `nooverwrite`. */
 static void tracefs_options_reset(const struct instance *i)
 {
 	char file[64];
@@ -346,7 +347,7 @@ static bool is_cpu_mask(const char *mask)
 	}
 }
 
-/* FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32
+/* Sets the CPUs whose events are recorded, FtraceConfig.tracing_cpumask: hexadecimal words of 32
  * bits, separated by commas, highest CPUs first. Returns 0, or -errno with a fatal setup error if
  * the mask is invalid or empty, because CPUs other than those requested would be recorded. */
 static int traced_cpus_set(const struct setup *s)

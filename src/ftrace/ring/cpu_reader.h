@@ -63,7 +63,7 @@ void cpu_readers_open_new(struct cpu_readers *r);
 int cpu_reader_read_stats(const struct cpu_readers *r, struct cpu_reader *cpu,
 			  struct ring_stats *ret);
 
-/* These start a pass over all rings, or over one. */
+/* Begin a pass over all rings, or over one. */
 void cpu_readers_begin_pass(struct cpu_readers *r);
 void cpu_reader_begin_pass(struct cpu_reader *cpu);
 

@@ -156,11 +156,12 @@ static void ring_watch_on_event(evutil_socket_t fd, short what, void *ctx)
 	run_slice_at_once(d);
 }
 
-/* After a pass over all rings, arms all watches. After a pass over the rings that woke us, arms
- * those that had data: with a watermark of at least two sub-buffers (see ring_config.h) a ring that
- * woke us has that many to read. A ring with fewer woke us for another reason: an option of the
- * instance may make poll() always return, or the ring may be gone. It waits for the next pass over
- * all rings. If there is no memory, or a file cannot be polled, the ticks remain. */
+/* Arms the watches of rings. after_all: after a pass over all rings, all of them. Otherwise, after
+ * a pass over the rings that woke us, those that had data: with a watermark of at least two
+ * sub-buffers (see ring_config.h) a ring that woke us has that many to read. A ring with fewer woke
+ * us for another reason: an option of the instance may make poll() always return, or the ring may
+ * be gone. It waits for the next pass over all rings. If there is no memory, or a file cannot be
+ * polled, the ticks remain. */
 static void ring_watch_arm_all(struct ring_poll *d, bool after_all)
 {
 	const struct cpu_readers *r = d->options.readers;

@@ -43,7 +43,7 @@ struct ring_poll_options {
 	bool runs_last; /* slices wait until nothing else is to be done on the loop */
 };
 
-/* The poll does nothing until a period is set. Returns 0 or -ENOMEM. */
+/* Allocates a poll, which does nothing until a period is set. Returns 0 or -ENOMEM. */
 int ring_poll_new(const struct ring_poll_options *options, struct ring_poll **ret);
 /* NULL is allowed. */
 struct ring_poll *ring_poll_free(struct ring_poll *d);

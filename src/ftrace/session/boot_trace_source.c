@@ -150,7 +150,7 @@ static char *boot_trace_source_read_file(const char *dir, const char *name)
 
 /* Reports if the kernel says that the records are not from the previous boot, or if modules of that
  * boot are not loaded now. */
-static void check_boot_of_records(struct boot_trace_source *ds, const char *proc_root)
+static void report_boot_of_records(struct boot_trace_source *ds, const char *proc_root)
 {
 	_cleanup_(freep) char *info =
 		boot_trace_source_read_file(ds->instance.path, "last_boot_info");
@@ -226,7 +226,7 @@ static int open_instance(struct boot_trace_source *ds)
 	if (!r)
 		r = instance_keep_ring(&ds->instance);
 	if (!r)
-		check_boot_of_records(ds, env->proc_root);
+		report_boot_of_records(ds, env->proc_root);
 	if (!r)
 		r = compile_all_events(ds, env->tracefs_root);
 	if (!r)

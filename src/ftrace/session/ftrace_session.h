@@ -48,7 +48,7 @@ struct ftrace_session {
 	struct ring_listener *listeners[SESSION_RINGS_MAX];
 	unsigned n_listeners;
 	uint32_t buffer_kb; /* KiB of a ring that was requested of the kernel */
-	uint32_t ring_kb; /* likewise, as read back after the set-up */
+	uint32_t ring_kb; /* KiB of a ring, as read back after the setup */
 	struct foreign_changes foreign;
 	struct ftrace_stats_extra extra; /* each part of the session updates its fields */
 };

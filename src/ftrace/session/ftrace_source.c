@@ -90,7 +90,8 @@ static void ftrace_source_before_slice(struct ring_listener *l)
 	metadata_publisher_prepare_encoder(&ds->publisher, l->encoder, is_own ? l->pass_began : 0);
 }
 
-/* Only records of the session's instance create and rename tasks; other rings mention them. */
+/* Publishes metadata of tasks after a slice of the session's instance: only its records create and
+ * rename tasks; other rings mention them. */
 static void ftrace_source_after_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
@@ -159,8 +160,8 @@ static void update_top_markers(struct ftrace_source *ds)
 		(void)override_write(ds->top_markers_off, "options/copy_trace_marker", "0");
 }
 
-/* The timer limits a setup that continues after the stop; otherwise it is the timer of the next
- * refresh. */
+/* Cancels a setup that continues after the stop and takes too long; otherwise refreshes the
+ * events. */
 static void ftrace_source_on_refresh_or_setup_timeout(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
@@ -410,8 +411,8 @@ static void read_remaining_data(struct ftrace_source *ds)
 	read_everything(ds);
 }
 
-/* The symbols are loaded or took too long. If they are loaded now, the remaining records have
- * names. */
+/* Called when the symbols are loaded or took too long. If they are loaded now, the remaining
+ * records have names. */
 static void on_symbols(void *ctx)
 {
 	struct ftrace_source *ds = ctx;

@@ -37,6 +37,8 @@ struct session_symbols {
 /* Returns 0 or -ENOMEM. loop and proc_root are borrowed until session_symbols_leave. */
 int session_symbols_join(struct session_symbols *s, struct event_base *loop, const char *proc_root,
 			 const Pb__FtraceConfig *config);
+/* Calls done when the table is ready, or after ms. Returns false, and calls nothing, if there is
+ * nothing to wait for or no timer. */
 bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
 			  void *ctx);
 /* Returns true if names are requested and the table is not ready. */
@@ -48,6 +50,8 @@ void session_symbols_stop_waiting(struct session_symbols *s);
 void session_symbols_apply(const struct session_symbols *s, struct ring_listener *const *listeners,
 			   unsigned n, struct ftrace_stats_extra *more,
 			   struct setup_errors *errors);
+/* Reports, once, that records were encoded without names while the table was pending. No-op if it
+ * is not. */
 void session_symbols_report_missing(const struct session_symbols *s, struct setup_errors *errors);
-/* Call it after the encoders are freed. Zeroed is allowed. */
+/* Releases the table; call it after the encoders are freed. Zeroed is allowed. */
 void session_symbols_leave(struct session_symbols *s);

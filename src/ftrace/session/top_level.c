@@ -66,7 +66,7 @@ static uint64_t count_records(const char *root)
  *
  * Returns 0, or -EBUSY or -ENOMEM with e.
  */
-static int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
+static int top_level_check_free(const char *root, const char *proc_root, struct err_text *e)
 {
 	char count[STR_COUNT_SIZE];
 	_cleanup_(freep) char *tracer = read_first_line(root, "current_tracer");
@@ -159,7 +159,7 @@ static int top_level_check(const struct instance *instance, const struct event_s
 	struct err_text e;
 
 	if (!instance_has_other_sessions(instance))
-		return top_level_is_free(s->root, s->proc_root, &e)
+		return top_level_check_free(s->root, s->proc_root, &e)
 			       ? report_events_failed(events, s, -EBUSY, e.text)
 			       : 0;
 	if (others_trace == has_graph_event(events))

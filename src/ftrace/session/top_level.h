@@ -52,5 +52,7 @@ static inline bool top_level_is_open(const struct top_level *t)
  * reads the rings. Zeroed is allowed. */
 int top_level_close(struct top_level *t);
 
+/* Start and stop the recording, if the session uses the top level. For other sessions that use it,
+ * the kernel goes on recording after the stop. */
 void top_level_start(const struct top_level *t);
 void top_level_stop(const struct top_level *t);

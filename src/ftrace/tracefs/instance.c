@@ -351,9 +351,10 @@ char *instance_make_path(const struct instance *i, const char *file)
 	return tracefs_instance_get_file(i->tracefs, file);
 }
 
-/* The open waits for locks of tracefs, for seconds while other tracers make and remove instances,
- * so the event loop runs on. It does not with an override: there, other sessions must not change a
- * setting between this read and what the caller does with it. */
+/* While the file is opened, the event loop runs on, because the open waits for locks of tracefs,
+ * for seconds while other tracers make and remove instances. With an override the loop does not
+ * run: there, other sessions must not change a setting between this read and what the caller does
+ * with it. */
 char *instance_read(const struct instance *i, const char *file)
 {
 	char *text;

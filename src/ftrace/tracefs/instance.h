@@ -96,8 +96,8 @@ int instance_clear(const struct instance *i);
 char *instance_make_path(const struct instance *i, const char *file);
 /* Returns the whole file, NUL-terminated, which the caller frees, or NULL if it cannot be read. */
 char *instance_read(const struct instance *i, const char *file);
-/* For an attached instance, before its rings are resized: saves all sizes, in an order in which
- * they can be restored. */
+/* Saves all sizes of an attached instance, in an order in which they can be restored. Call it
+ * before its rings are resized. */
 void instance_save_sizes(const struct instance *i);
 /* Returns the KiB of the largest ring as allocated: at least the size asked for, plus the reader's
  * sub-buffer; 0 if it cannot be read. */
@@ -119,6 +119,8 @@ int instance_enable_event(const struct instance *i, const char *group, const cha
  * trace_marker with EBADF, and no instance gets it. Returns -EOPNOTSUPP if the kernel lacks the
  * option. Does nothing for an attached instance, which has a trace_marker of its own. */
 int instance_copy_markers(struct instance *i);
+/* Returns true if instance_copy_markers() has an effect, or the instance has its own
+ * trace_marker. */
 bool instance_can_copy_markers(const struct instance *i);
 /* Returns true if records of trace_printk() go to this instance. They go to one place: the top
  * level, unless the option trace_printk_dest of another instance is set. */

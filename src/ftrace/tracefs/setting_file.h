@@ -20,9 +20,9 @@ enum setting_kind {
 
 enum setting_kind setting_find_kind(const char *file);
 
-/* read: what a read of the file returned. Returns the text whose write restores that value; the
- * caller frees it. Returns NULL if no text does (sizes that differ between CPUs read "X") or out
- * of memory. */
+/* Returns the text whose write restores a value; read is what a read of the file returned for it.
+ * The caller frees the text. Returns NULL if no text restores it (sizes that differ between CPUs
+ * read "X") or out of memory. */
 char *setting_text_to_write(const char *file, const char *read);
 
 /* Returns true if read is what the file returns after a write of text. */

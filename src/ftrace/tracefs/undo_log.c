@@ -25,7 +25,7 @@
 #include "ftrace/tracefs/setting_file.h"
 
 #define HEAD "sonda-undo 1 "
-#define OLD_HEAD "sonda-loan 1 " /* the former first word; read, but not written */
+#define OLD_HEAD "sonda-loan 1 " /* first word of older versions; read, but not written */
 #define TOP_LEVEL "top-level"
 #define SHOWN 200 /* bytes of a value in a message */
 

@@ -19,7 +19,8 @@ struct cgroup_choice {
 	uint32_t max_depth; /* limit of levels below a root */
 };
 
-/* c may be NULL: the default. Returns 0 or -ENOMEM. Call deinit in either case. */
+/* Copies the selection of the config. c may be NULL: the default. Returns 0 or -ENOMEM. Call deinit
+ * in either case. */
 int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c);
 void cgroup_choice_deinit(struct cgroup_choice *ch);
 

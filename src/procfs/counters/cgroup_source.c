@@ -96,7 +96,7 @@ static void cgroup_begin(struct polled_source *p)
 	s->file = 0;
 }
 
-/* After the first pass: logs selections without effect. */
+/* Logs selections without effect, once, after the first pass. */
 static void log_unmatched_selections(struct cgroup_stats *s)
 {
 	_cleanup_(strbuf_deinit) struct strbuf names = {0};

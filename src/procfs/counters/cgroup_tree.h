@@ -69,7 +69,7 @@ struct cgroup_tree {
 	bool list_error_logged;
 };
 
-/* path: root of the hierarchy. Returns 0 or -errno. Call deinit in either case. */
+/* Opens the root of the hierarchy, path. Returns 0 or -errno. Call deinit in either case. */
 int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 		     struct polled_source *poll, const char *path);
 void cgroup_tree_deinit(struct cgroup_tree *t);

@@ -144,7 +144,7 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 		network_source_report_error(s, error_logged, path, r);
 }
 
-/* After the first pass: logs selections without effect. */
+/* Logs selections without effect, once, after the first pass. */
 static void log_unmatched_selections(struct network_stats *s)
 {
 	if (s->missing_logged || s->proc_fd < 0)

@@ -40,8 +40,9 @@ struct journald_library {
 	int (*enumerate_data)(struct sd_journal *j, const void **data, size_t *len);
 };
 
-/* file: JOURNALD_LIBRARY, another one in tests. Returns 0; -ENOENT if it cannot be opened, -ENOSYS
- * if a function is missing. why: the message of the loader, or the name of the function. */
+/* Loads the library: file is JOURNALD_LIBRARY, another one in tests. Returns 0; -ENOENT if it
+ * cannot be opened, -ENOSYS if a function is missing. why: the message of the loader, or the name
+ * of the function. */
 int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why);
 void journald_library_close(struct journald_library *l);
 

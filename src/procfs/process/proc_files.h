@@ -69,13 +69,13 @@ int proc_files_read_stat(struct proc_files *f, int32_t pid, struct proc_stat *re
 int proc_files_read_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
 /* Reads a file that has one number. */
 int proc_files_read_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
-/* *ret_text, borrowed until the next call, is empty for kernel threads and for processes that exit.
- * -EAGAIN: it could not be read in time. */
+/* Reads the arguments. *ret_text, borrowed until the next call, is empty for kernel threads and for
+ * processes that exit. -EAGAIN: it could not be read in time. */
 int proc_files_read_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
 			    size_t *ret_len);
 
 int proc_files_read_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
-/* *ret_path is borrowed until the next call. */
+/* Reads the path of the control group. *ret_path is borrowed until the next call. */
 int proc_files_read_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 
 /* Returns whether the process has run. Its id appears in /proc just before the kernel emits

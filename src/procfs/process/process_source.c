@@ -197,9 +197,9 @@ static bool process_source_run_scan(struct process_source *ds, const struct time
 	return process_scan_is_active(&ds->scan);
 }
 
-/* If packets were dropped, forgets what was written, so that it is written again: what they
- * contained is unknown. */
-static void process_source_check_dropped(struct process_source *ds)
+/* Forgets what was written if packets were dropped: what they contained is unknown, so everything
+ * is written again. */
+static void process_source_clear_if_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);
 
@@ -289,7 +289,7 @@ static void process_source_run_slice(struct process_source *ds)
 	if (fed || scanning || polling || process_tree_has_queued(&ds->tree)) {
 		event_timer_soon(ds->next_slice);
 	} else {
-		process_source_check_dropped(ds);
+		process_source_clear_if_dropped(ds);
 		/* A slow poll is committed at its end, for consumers that read while they
 		 * record. */
 		if (ds->poll_ms >= SLOW_POLL_MS)

@@ -70,7 +70,7 @@ static inline bool process_tracks_is_enabled(const struct process_tracks *u)
 	return u->tracks != NULL;
 }
 
-/* Call it at the start of a time slice. */
+/* Sets the time of the values that follow. Call it at the start of a time slice. */
 void process_tracks_begin(struct process_tracks *u);
 /* Reads and writes the tracks of one process. idle: the process has not run since the last call, so
  * its io is unchanged, and its control group most likely. */
@@ -93,4 +93,5 @@ void process_tracks_end(struct process_tracks *u);
 uint64_t process_tracks_count_refused(const struct process_tracks *u);
 /* Writes the last values, in pieces, for a flush. Returns true while there are more. */
 bool process_tracks_flush(struct process_tracks *u);
+/* Begins a new incremental state: tracks are described again, and all values are written. */
 void process_tracks_clear(struct process_tracks *u);

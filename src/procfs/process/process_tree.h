@@ -41,12 +41,15 @@ struct process_packet {
 	bool new_state; /* mark the next packet with incremental_state_cleared; true at first */
 };
 
+/* Sets the time of the next rows; call it before the files of a task are read. Ends the open packet
+ * if it is large, or if it belongs to one event. */
 void process_packet_prepare(struct process_packet *p);
 /* Returns the open packet; opens one if there is none of the kind. */
 struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
-/* Likewise, and opens a nested message in a field of it. */
+/* Like process_packet_open(); then opens a nested message in a field of the packet. */
 struct pb_enc *process_packet_open_row(struct process_packet *p, enum process_packet_kind kind,
 				       uint32_t field);
+/* Ends the open packet. No-op if there is none. */
 void process_packet_end(struct process_packet *p);
 
 /*

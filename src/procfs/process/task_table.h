@@ -40,8 +40,8 @@ struct task_table {
 /* Returns the entry of the id. If it has none, the entry is all zero, and what is stored in it is
  * lost with the next call. */
 struct task *task_table_find(struct task_table *t, int32_t tid);
-/* Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory runs
- * out. */
+/* Like task_table_find(), but makes an entry if there is none, unless the id is outside of
+ * 0 < tid < PID_LIMIT or memory runs out. */
 struct task *task_table_add(struct task_table *t, int32_t tid);
 /* Marks all rows as unwritten, and clears the relations unless keep_relations is set. */
 void task_table_clear(struct task_table *t, bool keep_relations);
@@ -102,7 +102,8 @@ struct pid_list {
 	_Alignas(8) char names[PROC_LIST_BYTES];
 };
 
-/* root: descriptor of /proc. pid 0: lists all processes. Returns 0 or -errno. */
+/* Opens a list of the threads of process pid, or with pid 0 a list of all processes. root:
+ * descriptor of /proc. Returns 0 or -errno. */
 int pid_list_open(struct pid_list *l, int root, int32_t pid);
 /* Sets how many threads to expect and skips the leader; call it before the first pid_list_next().
  * If fewer threads are found, the list starts again with all tasks. */

@@ -77,7 +77,7 @@ static void sys_disks_deinit(struct sys_disks *d)
 	*d = (struct sys_disks){0};
 }
 
-/* Each pass calls this, sys_disks_set() for each line, and, if the whole file was parsed,
+/* Begins a pass, which then calls sys_disks_set() for each line and, if the whole file was parsed,
  * sys_disks_end(). */
 static void sys_disks_begin(struct sys_disks *d)
 {

@@ -56,14 +56,14 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p)
 	f->path = NULL;
 }
 
-/* A file named by a user is read only if every user may read it. */
+/* Returns true if every user may read the file: only then a file that a user named is read. */
 static bool is_public_file(const struct stat *st, dev_t public_on)
 {
 	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
 }
 
-/* sys_file_open_file() checks the file before the open too, because an open may have side
- * effects. */
+/* Returns 0 if the file is public or need not be. sys_file_open_file() checks it before the open
+ * too, because an open may have side effects. */
 static int check_file_is_public(const struct sys_file *f)
 {
 	struct stat st;

@@ -34,7 +34,7 @@ struct sys_file {
 	dev_t public_on;
 };
 
-/* The path is root and the formatted string. Does not open the file. Returns 0 or -ENOMEM. */
+/* Sets the path: root and the formatted string. Does not open the file. Returns 0 or -ENOMEM. */
 int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void sys_file_deinit(struct sys_file *f, struct sys_packet *p);

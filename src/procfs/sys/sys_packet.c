@@ -48,7 +48,8 @@ uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32
 	return x->tracks ? tracks_add_cpu(x->tracks, group, cpu) : TRACK_VOID;
 }
 
-/* Used only when the lines of a file are new, so it may be slow. */
+/* Returns the index of a counter, or EXTRA_COUNTER_NONE. It may be slow: it is called only when the
+ * lines of a file are new. */
 static uint32_t extra_counters_find(const struct extra_counters *x, uint32_t group,
 				    struct span name)
 {
@@ -65,7 +66,7 @@ static bool extra_counters_reserve(struct extra_counters *x)
 	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
 }
 
-/* Like extra_counters_find_or_add(), for a name that is new in its group. */
+/* Adds a counter whose name is new in its group. Returns its index, or EXTRA_COUNTER_NONE. */
 static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
 				   const struct track_spec *kind)
 {

@@ -71,7 +71,8 @@ struct sys_names {
 	size_t n;
 };
 
-/* digits: takes only names that are the prefix and a number. Returns 0, or -errno with s empty. */
+/* Reads the directory. digits: takes only names that are the prefix and a number. Returns 0, or
+ * -errno with s empty. */
 int sys_names_read(struct sys_names *s, const char *dir, const char *prefix, bool digits);
 void sys_names_deinit(struct sys_names *s);
 bool sys_names_equal(const struct sys_names *a, const struct sys_names *b);

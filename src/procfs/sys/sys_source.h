@@ -48,7 +48,9 @@ struct sys_source {
 /* Returns 0 or -errno. */
 int sys_source_open(const struct sys_source *source, struct sys_packet *p,
 		    const Pb__SysStatsConfig *c, struct sys_state **ret);
+/* Runs the next step of a pass. Returns false after the last step. */
 bool sys_source_step(struct sys_state *s, struct sys_packet *p);
+/* Frees the state. */
 void sys_source_close(struct sys_state *s, struct sys_packet *p);
 
 extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo, sys_diskstats,

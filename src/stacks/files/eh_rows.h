@@ -27,7 +27,7 @@
 #define EH_CIES_MAX 4096 /* common information entries; functions of further ones are ignored */
 #define EH_ENTRY_MAX 128 /* bytes of the entry; those of the C library take 80 */
 #define EH_ROWS_MAX (1u << 20) /* addresses after the last row have no rule */
-#define EH_STEPS_MAX (4 * EH_ROWS_MAX) /* rows before equal neighbours are merged; likewise */
+#define EH_STEPS_MAX (4 * EH_ROWS_MAX) /* rows before equal neighbours are merged; as above */
 #define EH_RULES_MAX 2048 /* different rules; addresses with others have UNWIND_NO_CALLER */
 
 struct eh_rows {

@@ -17,7 +17,7 @@ enum file_request_kind {
 	FILE_REQUEST_DEBUG_FILE, /* its separate debug file, for later names; no answer */
 	FILE_REQUEST_ROWS, /* unwind rows of a mapped file, or of the vDSO */
 	FILE_REQUEST_PERF_MAP, /* names of code that a process compiled: its /tmp/perf-PID.map */
-	FILE_REQUEST_JITDUMP, /* the same, from a jitdump that it maps */
+	FILE_REQUEST_JITDUMP, /* names of such code, from a jitdump that the process maps */
 	FILE_REQUEST_CLOSE_ALL, /* close all files; no answer */
 };
 

@@ -197,7 +197,8 @@ static int open_requested_file(struct file_request *q, size_t len)
 	}
 }
 
-/* If the kernel refuses this, the process continues with the rights that it had before. */
+/* Gives up the rights and system calls that this process does not need. If the kernel refuses this,
+ * the process continues with the rights that it had before. */
 static void file_opener_confine(void)
 {
 	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,

@@ -39,7 +39,8 @@ struct file_reader_user {
 /* Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. loop is borrowed while a user is
  * joined. */
 int file_reader_join(struct file_reader_user *u, struct event_base *loop);
-/* Answers that are still to come are dropped. No-op if u has not joined. */
+/* Ends the use of the reader: answers that are still to come are dropped. No-op if u has not
+ * joined. */
 void file_reader_leave(struct file_reader_user *u);
 
 /* Each sends a request and returns true; or false if the reader is busy or has ended: the caller
@@ -51,8 +52,9 @@ bool file_reader_request_data_maps(const struct file_reader_user *u, int32_t pid
 				   const uint64_t *addresses, uint32_t n);
 bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			     const struct file_mapping *m, const char *path);
-/* Call it for a stripped file (elf_facts) before its first names are requested: later names come
- * from its separate debug file, if there is one. No answer comes. path is that of the file. */
+/* Requests the separate debug file of a stripped file (elf_facts), from which later names come, if
+ * there is one. Call it before its first names are requested. No answer comes. path is that of the
+ * file. */
 bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
 				    const struct elf_facts *elf, const char *path);
 /* Names of code that a process compiled while it ran: the answer has the number with which

@@ -44,5 +44,5 @@ int jit_names_read_dump(struct jit_names *j, int fd, size_t max_bytes, bool *ret
 const char *jit_names_find(const struct jit_names *j, uint64_t address);
 /* Returns the bytes of functions and names. */
 size_t jit_names_bytes(const struct jit_names *j);
-/* A zeroed struct is allowed. */
+/* Frees all names. A zeroed struct is allowed. */
 void jit_names_deinit(struct jit_names *j);

@@ -51,10 +51,11 @@ void address_space_remove_mappings(struct address_spaces *s, struct address_spac
 /* Adds a mapping. It replaces the parts of other mappings that it overlaps. */
 void address_space_add_mapping(struct address_spaces *s, struct address_space *a,
 			       const struct file_mapping *m, const char *path);
-/* The process executes another program: it has no mappings. */
+/* Removes the mappings of a process that executes another program: it is known to have none. */
 void address_spaces_exec(struct address_spaces *s, int32_t pid);
 /* Gives the child the mappings of its parent, if they are known. */
 void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child);
+/* Removes a process that has exited. No-op if it is not there. */
 void address_spaces_exit(struct address_spaces *s, int32_t pid);
 
 /* Returns the number of the code that the process compiled; 0: none is known. */

@@ -51,9 +51,12 @@ int cpu_ring_enable(struct cpu_ring *r, bool yes);
  * count. */
 uint64_t cpu_ring_count_unreported_lost(const struct cpu_ring *r);
 
+/* Makes the records visible that the kernel has written so far. */
 void cpu_ring_refresh(struct cpu_ring *r);
 /* Returns the next record, or NULL. A record that wraps around the end of the ring is copied to
  * memory that all rings share. */
 const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r);
+/* Advances to the record after the one that was peeked. */
 void cpu_ring_consume(struct cpu_ring *r);
+/* Gives the space of the consumed records back to the kernel. */
 void cpu_ring_release(struct cpu_ring *r);

@@ -38,12 +38,14 @@ uint32_t jit_spaces_add(struct jit_spaces *j, int32_t pid);
 /* Returns true if the names are to be requested. at_end: also if that was done a short
  * time ago. */
 bool jit_space_is_request_due(const struct jit_space *s, bool at_end);
-/* The names were requested. */
+/* Call it when the names were requested. */
 void jit_space_set_requested(struct jit_space *s);
-/* The process has ended, or executes another program. */
+/* Call it when the process has ended or executes another program. */
 void jit_space_end(struct jit_space *s);
 /* Reads the identity of the process. Returns false if the process has ended. */
 bool jit_space_read_process(struct jit_space *s, const char *proc_root);
+/* Takes the number of functions, and the reader's number of the names, from an answer; raises the
+ * version if they changed. No-op for an answer with an error. */
 void jit_space_handle_answer(struct jit_space *s, const struct file_answer *a);
 
 /* Parses /proc/PID/status and /proc/PID/stat. Sets all but pid; `started` by the two clocks now, in

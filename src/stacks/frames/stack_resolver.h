@@ -72,7 +72,10 @@ int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const
 			bool has_user_frames, bool has_kernel_frames);
 void stack_resolver_deinit(struct stack_resolver *r);
 
+/* Returns true while answers or the kernel's symbols are still to come. */
 bool stack_resolver_is_waiting(const struct stack_resolver *r);
+/* Starts the deadline for the answers, unless it runs already or the kernel's symbols are still to
+ * come: these always come. */
 void stack_resolver_begin_waiting(struct stack_resolver *r);
 /* Applies a record of mapping_records.h. */
 void stack_resolver_apply_record(struct stack_resolver *r, const struct perf_event_header *h);
@@ -82,9 +85,10 @@ bool stack_resolver_ensure_maps(struct stack_resolver *r, struct address_space *
 /* Requests the names of new frames. Returns true if the round need not wait: all were requested and
  * answered, or no answer will come. */
 bool stack_resolver_request_names(struct stack_resolver *r);
-/* All stacks of the round are written. Empties the tables if they are full; then it returns true,
- * and a new incremental state has to begin. */
+/* Call it when all stacks of the round are written. Empties the tables if they are full; then it
+ * returns true, and a new incremental state has to begin. */
 bool stack_resolver_end_packets(struct stack_resolver *r);
+/* Cancels the deadline. If answers are late, later rounds do not wait for the reader. */
 void stack_resolver_end_round(struct stack_resolver *r);
 
 /* The frames of a stack, the innermost first. Zero-initialise. */

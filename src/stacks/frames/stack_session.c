@@ -98,7 +98,8 @@ static void stack_session_on_program(evutil_socket_t fd, short what, void *ctx)
 	event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
 }
 
-/* A ring has reached its watermark. */
+/* Called when a ring has reached its watermark. Reads the rings now, or a little later if its
+ * records are still too young. */
 static void stack_session_on_ring(evutil_socket_t fd, short what, void *ctx)
 {
 	struct stack_session *s = ctx;

@@ -22,5 +22,6 @@ bool owner_shares_have_room(const struct owner_shares *s, uint32_t owner, uint32
 /* Adds n rows to the share of an owner. Returns false and changes nothing if the share would exceed
  * a limit or memory runs out. */
 bool owner_shares_add(struct owner_shares *s, uint32_t owner, uint32_t n);
+/* Takes n rows, which were added before, off the share of an owner. */
 void owner_shares_remove(struct owner_shares *s, uint32_t owner, uint32_t n);
 void owner_shares_deinit(struct owner_shares *s);

@@ -57,7 +57,7 @@ struct row_pool {
 	uint64_t n_evicted, n_refused;
 };
 
-/* maps is borrowed until deinit. Returns 0 or -ENOMEM. */
+/* Allocates the pool. maps is borrowed until deinit. Returns 0 or -ENOMEM. */
 int row_pool_init(struct row_pool *p, const struct unwind_maps *maps);
 void row_pool_deinit(struct row_pool *p);
 

@@ -20,12 +20,13 @@ struct rule_pool {
 	struct owner_shares shares;
 };
 
-/* maps is borrowed until deinit. Returns 0 or -ENOMEM. */
+/* Allocates the pool. maps is borrowed until deinit. Returns 0 or -ENOMEM. */
 int rule_pool_init(struct rule_pool *p, const struct unwind_maps *maps);
 void rule_pool_deinit(struct rule_pool *p);
 
 /* Returns the number of the rule, which then has one more user. 0: the table or the owner's share
  * of it is full. */
 uint16_t rule_pool_ref(struct rule_pool *p, uint32_t owner, const struct unwind_rule *rule);
+/* Takes one user off the rule; after the last one its number is free. */
 void rule_pool_unref(struct rule_pool *p, uint16_t number);
 uint32_t rule_pool_size(const struct rule_pool *p);

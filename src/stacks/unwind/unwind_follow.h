@@ -11,7 +11,8 @@
  * earliest. */
 #define UNWIND_FOLLOW_MS 5
 
-/* The process maps the file; path has m->path_len bytes, and need not end with a NUL. */
+/* Requests the rows of a file that the process maps, if it may have some. path has m->path_len
+ * bytes, and need not end with a NUL. */
 void unwind_follow_mapping(int32_t pid, const struct file_mapping *m, const char *path);
 /* To be called for each record of a perf event, so that rows are there before the first stack. */
 void unwind_follow_record(const struct perf_event_header *h);

@@ -38,7 +38,8 @@ static int find_wanted_processes(struct unwind_preload *p)
 	return r;
 }
 
-/* The youngest process first: a command that is to be recorded is among them. */
+/* Requests mappings, those of the youngest process first: a command that is to be recorded is among
+ * them. */
 static void request_maps(struct unwind_preload *p)
 {
 	while (p->n && file_reader_request_maps(&p->reader, p->pids[p->n - 1], p->pids[p->n - 1])) {

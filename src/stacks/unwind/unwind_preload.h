@@ -27,8 +27,9 @@ struct unwind_preload {
 	uint64_t ends_ns; /* CLOCK_MONOTONIC */
 };
 
-/* The caller has joined the unwind tables. Returns 0: done() will be called, from the loop; or
- * -errno: nothing is preloaded. loop is borrowed until done() is called. */
+/* Requests the rows of files that wanted processes map. The caller has joined the unwind tables.
+ * Returns 0: done() will be called, from the loop; or -errno: nothing is preloaded. loop is
+ * borrowed until done() is called. */
 int unwind_preload_begin(struct unwind_preload *p, struct event_base *loop);
 /* Calls done() now, unless it was called before. */
 void unwind_preload_end(struct unwind_preload *p);

@@ -42,10 +42,10 @@ struct unwind_tables_stats {
 	uint64_t n_cut; /* files with code without rows, because a limit of eh_rows.h was reached */
 };
 
-/* The first user creates the maps. Returns 0; -ENOTSUP if the file reader does not run or this
- * build has no eBPF; or -errno. loop is borrowed while a user is joined. */
+/* Adds a user; the first one creates the maps. Returns 0; -ENOTSUP if the file reader does not run
+ * or this build has no eBPF; or -errno. loop is borrowed while a user is joined. */
 int unwind_tables_join(struct unwind_tables_user *u, struct event_base *loop);
-/* The last user destroys the maps. No-op if u has not joined. */
+/* Removes a user; the last one destroys the maps. No-op if u has not joined. */
 void unwind_tables_leave(struct unwind_tables_user *u);
 /* Returns the maps, for bpf_map__reuse_fd(); valid while a user is joined. */
 const struct unwind_maps *unwind_tables_maps(void);

@@ -24,6 +24,6 @@ struct waits_config {
 	bool has_waits, has_totals, has_user_stacks, by_thread, kernel_threads;
 };
 
-/* m NULL: the defaults. Returns 0, -EINVAL and sets e, or -ENOMEM. */
+/* Reads the config. m NULL: the defaults. Returns 0, -EINVAL and sets e, or -ENOMEM. */
 int waits_config_read(const Pb__WaitsConfig *m, struct waits_config *c, struct err_text *e);
 void waits_config_deinit(struct waits_config *c);

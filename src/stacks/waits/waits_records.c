@@ -145,8 +145,8 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 	}
 }
 
-/* Only the sizes of the programs' records are checked, because the programs belong to this
- * project. */
+/* Returns true if the record contains all of its addresses. Only sizes are checked, because the
+ * programs that write the records belong to this project. */
 static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
 {
 	size_t head = offsetof(struct wait_stack, addresses);
