@@ -102,7 +102,8 @@ static int cut_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int cut_check_options(struct cut_options *o, char **words, int n, struct err_text *e)
+/* Takes FILE from the words and checks the options. Returns 0, or -EINVAL and sets e. */
+static int cut_complete_options(struct cut_options *o, char **words, int n, struct err_text *e)
 {
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
@@ -129,7 +130,7 @@ static int cut_parse_arguments(int argc, char **argv, struct cut_options *o, str
 
 	if (r > 0)
 		fputs(o->usage, stdout);
-	return r ? r : cut_check_options(o, argv + optind, argc - optind, e);
+	return r ? r : cut_complete_options(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the parts' times ---- */

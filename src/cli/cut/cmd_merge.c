@@ -73,7 +73,9 @@ static int merge_parse_file(char *word, struct merge_file *ret, struct err_text 
 	return ret->machine ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
-static int merge_check_options(struct merge_files *o, char **words, int n, struct err_text *e)
+/* Takes the input files from the words and checks the options. Returns 0, or -EINVAL or -ENOMEM and
+ * sets e. */
+static int merge_complete_options(struct merge_files *o, char **words, int n, struct err_text *e)
 {
 	int r = 0;
 
@@ -109,7 +111,7 @@ static int merge_parse_arguments(int argc, char **argv, struct merge_files *o, s
 
 	if (r > 0)
 		fputs(merge_usage, stdout);
-	return r ? r : merge_check_options(o, argv + optind, argc - optind, e);
+	return r ? r : merge_complete_options(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the verb ---- */

@@ -235,7 +235,10 @@ static int make_default_path(struct export_options *o, struct err_text *e)
 	return 0;
 }
 
-static int export_check(struct export_options *o, char **words, int n, struct err_text *e)
+/* Takes FILE from the words, checks the options, and sets the default name of the output. Returns 0,
+ * or -EINVAL and sets e. */
+static int export_complete_options(struct export_options *o, char **words, int n,
+				   struct err_text *e)
 {
 	if (!o->form)
 		return err_set(e, -EINVAL,
@@ -264,7 +267,7 @@ static int export_parse(int argc, char **argv, struct export_options *o, struct 
 
 	if (r > 0)
 		help_print(usage);
-	return r ? r : export_check(o, argv + optind, argc - optind, e);
+	return r ? r : export_complete_options(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the output ---- */

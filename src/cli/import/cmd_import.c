@@ -66,7 +66,9 @@ static int import_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int import_check(struct import_command *o, char **words, int n, struct err_text *e)
+/* Takes FILE from the words and checks the options. Returns 0, or -errno and sets e. */
+static int import_complete_options(struct import_command *o, char **words, int n,
+				   struct err_text *e)
 {
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
@@ -146,7 +148,7 @@ int cmd_import(int argc, char **argv)
 		return EXIT_GOOD;
 	}
 	if (r == 0)
-		r = import_check(&o, argv + optind, argc - optind, &e);
+		r = import_complete_options(&o, argv + optind, argc - optind, &e);
 	if (r < 0) {
 		log_error("import: %s", e.text);
 		log_error("see sonda help import");

@@ -65,4 +65,5 @@ const Pb__TracingServiceState *list_service_state(struct list *l);
 /* Returns true for "PROGRAM:", "PROGRAM:PATTERN" or a path: they mean functions of a program
  * instead of those of the kernel. */
 bool list_is_program_pattern(const char *pattern);
+/* Lists the functions of the program that such a pattern names. */
 int list_program_functions(struct list *l, const char *pattern, struct err_text *e);

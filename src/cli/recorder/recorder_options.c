@@ -168,7 +168,9 @@ static uint32_t parts_by_time(const struct recorder_options *o)
 	return (o->keep_ms + o->part_ms - 1) / o->part_ms + 1;
 }
 
-static int recorder_check_options(struct recorder_options *o, struct err_text *e)
+/* Checks that the options fit each other, and sets the sizes and times that were not given. Returns
+ * 0, or -EINVAL and sets e. */
+static int recorder_complete_options(struct recorder_options *o, struct err_text *e)
 {
 	bool records = o->action == RECORDER_ENABLE || o->action == RECORDER_RUN;
 
@@ -298,7 +300,7 @@ int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, 
 		r = parse_args_file(&p, e);
 	o.help = r > 0;
 	if (r == 0)
-		r = recorder_check_options(&o, e);
+		r = recorder_complete_options(&o, e);
 	if (r < 0) {
 		recorder_options_deinit(&o);
 		return r;

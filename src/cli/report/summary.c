@@ -253,7 +253,8 @@ static bool pattern_has_failed(const struct record_facts *f, const char *pattern
 	return n;
 }
 
-/* Returns 1 if the definition of a probe, "p:NAME PLACE", names an event that was rejected. */
+/* Returns 1 if the definition of a probe, "p:NAME PLACE", names an event that was rejected;
+ * else 0. */
 static size_t probe_has_failed(const struct ftrace_scan *s, const char *definition)
 {
 	const char *colon = definition ? strchr(definition, ':') : NULL;

@@ -65,6 +65,8 @@ int s3_delete(struct s3_client *c, const char *key, struct err_text *e);
 int s3_list(struct s3_client *c, const char *prefix, int (*fn)(void *ctx, const char *key),
 	    void *ctx, struct err_text *e);
 
+/* Reads the size and hash of an object. Returns S3_NOT_FOUND also if the store answers 403: it does
+ * so for missing objects to an account that may not list the bucket. */
 int s3_head(struct s3_client *c, const char *key, struct s3_object *ret, struct err_text *e);
 
 /* Stores an object with x-amz-meta-sha256. only_new: returns S3_EXISTS, and changes nothing, if

@@ -230,9 +230,9 @@ static bool is_loopback(const char *host)
 	       !strcmp(host, "localhost") || str_starts(host, "localhost:");
 }
 
-/* Checks an endpoint that the user has named. A port that is the scheme's own is removed: libcurl
- * sends "Host" without it. */
-static int check_endpoint(struct ship_parse *p, struct err_text *e)
+/* Checks an endpoint that the user has named, and removes a '/' at its end and a port that is the
+ * scheme's own: libcurl sends "Host" without it. Returns 0, or -EINVAL and sets e. */
+static int normalize_endpoint(struct ship_parse *p, struct err_text *e)
 {
 	char *url = p->o->endpoint, *host = strstr(url, "://");
 	bool is_http = str_starts(url, "http://");
@@ -269,7 +269,7 @@ static int read_store_settings(struct ship_parse *p, struct err_text *e)
 			       o->region);
 	if (find_setting(o, p->endpoint, endpoints, "endpoint_url", o->endpoint,
 			 sizeof(o->endpoint)))
-		return check_endpoint(p, e);
+		return normalize_endpoint(p, e);
 	/* The store's certificate covers one level of names, so the host cannot contain a bucket
 	 * with a dot. */
 	o->bucket_in_host = !strchr(o->bucket, '.');
@@ -366,7 +366,9 @@ static int ship_handle_option(void *ctx, int option, struct err_text *e)
 	return -EINVAL;
 }
 
-static int ship_check_options(struct ship_parse *p, char **words, int n, struct err_text *e)
+/* Takes SPOOL and the bucket from the words, checks that the options fit each other, and sets those
+ * that were not given. Returns 0, or -errno and sets e. */
+static int ship_complete_options(struct ship_parse *p, char **words, int n, struct err_text *e)
 {
 	struct ship_options *o = p->o;
 	int r = choose_machine(p, e);
@@ -413,7 +415,7 @@ int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct e
 	r = options_parse(argc, argv, ":h", long_options, ship_handle_option, &p, e);
 	o.help = r > 0;
 	if (r == 0)
-		r = ship_check_options(&p, argv + optind, argc - optind, e);
+		r = ship_complete_options(&p, argv + optind, argc - optind, e);
 	if (r >= 0)
 		*ret = o;
 	return MIN(r, 0);

@@ -39,10 +39,10 @@ struct ship_uploader {
 
 /* ---- start and end ---- */
 
-/* Checks that the spool was not used for another place or bucket, or notes this one at first: the
- * marks of uploaded files and the journals are valid for one place only. Returns 0, or -errno and
- * sets e. */
-static int check_target(const struct ship_uploader *u, struct err_text *e)
+/* Notes in a new spool the bucket and prefix of its uploads, and refuses a spool that belongs to
+ * others: its marks of uploaded files and its journals are valid for one place only. Returns 0, or
+ * -errno; sets e unless writing the note failed. */
+static int bind_spool_to_target(const struct ship_uploader *u, struct err_text *e)
 {
 	const struct ship_options *o = u->options;
 	_cleanup_(closep) int fd =
@@ -90,7 +90,7 @@ int ship_uploader_open(const struct ship_options *options, const volatile sig_at
 	r = u->chunk ? spool_open(options->spool, SPOOL_UPLOADER, &u->spool, e)
 		     : err_set(e, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = check_target(u, e);
+		r = bind_spool_to_target(u, e);
 	if (r == 0)
 		r = s3_client_open(&config, &u->client, e);
 	if (r < 0) {

@@ -97,7 +97,9 @@ static int symbolize_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int symbolize_check(struct symbolize_options *o, char **words, int n, struct err_text *e)
+/* Takes FILE from the words and checks the options. Returns 0, or -EINVAL and sets e. */
+static int symbolize_complete_options(struct symbolize_options *o, char **words, int n,
+				      struct err_text *e)
 {
 	struct stat st;
 
@@ -331,7 +333,7 @@ int cmd_symbolize(int argc, char **argv)
 	if (r > 0)
 		help_print(usage);
 	if (r == 0)
-		r = symbolize_check(&o, argv + optind, argc - optind, &e);
+		r = symbolize_complete_options(&o, argv + optind, argc - optind, &e);
 	if (r < 0) {
 		log_error("symbolize: %s", e.text);
 		log_error("see sonda help symbolize");

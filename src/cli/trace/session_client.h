@@ -24,6 +24,7 @@ int session_client_open(const char *socket, struct session_client **ret, struct 
 /* Disconnects; the service ends our session. No-op for NULL. */
 void session_client_free(struct session_client *c);
 
+/* Queries the state of the service; sessions_only: without its producers and data sources. */
 int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e);
 
@@ -38,6 +39,7 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 /* Returns why the service refused a clone (-EPROTO), in its own words. Borrowed from c until the
  * next clone. */
 const char *session_client_clone_refusal(const struct session_client *c);
+/* Becomes the consumer of a detached session of this user. *ret: the config of the session. */
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 
