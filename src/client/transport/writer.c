@@ -31,7 +31,7 @@
 
 #include "base/core/mem.h"
 #include "client/transport/arbiter.h"
-#include "client/transport/commit_batch.h"
+#include "client/transport/patch_list.h"
 #include "gen/fields.h"
 #include "wire/smb.h"
 
