@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,96 +16,9 @@
 #include "base/core/process_uuid.h"
 #include "base/system/process_uuids.h"
 #include "base/text/str.h"
+#include "client/counters/slab.h"
 #include "client/counters/track_packets.h"
 #include "client/transport/writer.h"
-
-/*
- * Slab allocator for objects of one size. slab_deinit() frees all blocks without touching the
- * objects. The kernel allocates the pages of a block when they are first used.
- *
- *	struct slab c = {.size = sizeof(struct x)};
- */
-
-#define SLAB_BLOCK_BYTES (1u << 20)
-
-struct slab {
-	size_t size; /* size of one cell; at most SLAB_BLOCK_BYTES / 2 */
-	struct slab_block *blocks; /* owned; the newest first */
-	struct slab_cell *free_cells; /* freed cells; reused first */
-	size_t fresh; /* number of cells of the newest block that were never used */
-};
-
-/*
- *	blocks --> [next | cell | cell | ...]  --> [next | cell | ...]
- *	                     ^
- *	free_cells ----------+ --> ...
- *
- * The newest block is used from its end to its front.
- */
-
-struct slab_block {
-	struct slab_block *next;
-	alignas(max_align_t) unsigned char cells[];
-};
-
-struct slab_cell {
-	struct slab_cell *next;
-};
-
-static size_t slab_cell_size(const struct slab *c)
-{
-	const size_t align = alignof(max_align_t);
-
-	assert(c->size && c->size <= SLAB_BLOCK_BYTES / 2);
-	return (c->size + align - 1) / align * align;
-}
-
-static int slab_grow(struct slab *c)
-{
-	struct slab_block *s = malloc(SLAB_BLOCK_BYTES);
-
-	if (!s)
-		return -ENOMEM;
-	s->next = c->blocks;
-	c->blocks = s;
-	c->fresh = (SLAB_BLOCK_BYTES - offsetof(struct slab_block, cells)) / slab_cell_size(c);
-	return 0;
-}
-
-/* Returns a zeroed object, aligned for any type, or NULL if there is no memory. */
-static void *slab_alloc(struct slab *c)
-{
-	struct slab_cell *f = c->free_cells;
-
-	if (f) {
-		c->free_cells = f->next;
-		return memset(f, 0, c->size);
-	}
-	if (!c->fresh && slab_grow(c) < 0)
-		return NULL;
-	return memset(c->blocks->cells + --c->fresh * slab_cell_size(c), 0, c->size);
-}
-
-static void slab_free(struct slab *c, void *cell)
-{
-	struct slab_cell *f = cell;
-
-	f->next = c->free_cells;
-	c->free_cells = f;
-}
-
-/* Frees all objects; the slab can be used again. */
-static void slab_deinit(struct slab *c)
-{
-	while (c->blocks) {
-		struct slab_block *s = c->blocks;
-
-		c->blocks = s->next;
-		free(s);
-	}
-	c->free_cells = NULL;
-	c->fresh = 0;
-}
 
 /*
  * A track is found by its handle, an index into slots. by_path finds an existing track with the
