@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ftrace/encode/text_fields.c"
+#include "ftrace/encode/bprint.h"
 #include "ftrace/format/event_format.h"
 #include "ftrace/format/printk_formats.h"
 
