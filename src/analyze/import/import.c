@@ -16,6 +16,7 @@
 #include "analyze/import/perf_counters.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"

@@ -4,6 +4,7 @@
 
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/states.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"

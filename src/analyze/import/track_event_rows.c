@@ -6,6 +6,7 @@
 #include "analyze/import/call_stacks.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
 #include "analyze/store/columns.h"
