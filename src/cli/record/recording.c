@@ -34,6 +34,7 @@
 #include "cli/record/record_threads.h"
 #include "cli/record/recording_setup.h"
 #include "cli/record/snapshots.h"
+#include "cli/record/stream_watch.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/missing_events.h"
 #include "cli/report/recording_sources.h"

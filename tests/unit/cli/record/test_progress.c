@@ -8,6 +8,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "cli/record/progress.h"
+#include "cli/record/stream_watch.h"
 #include "unit/proto_text.h"
 #include "unit/temp_dir.h"
 
