@@ -41,7 +41,8 @@ void tokenize_trace_stats(struct import *im, struct machine *m, const struct pb_
 void tokenize_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
 			   struct packet_sequence_info *seq);
 
-/* process_stats_rows.c */
+/* process_stats_rows.c: remembers the ids that the tasks of a ProcessTree have in their own pid
+ * namespaces. */
 void tokenize_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
 /* A program in a pid namespace of its own writes ids of that namespace. Replaces them by those
  * that the rest of the trace has, if the trace says which these are. writer: pid of the program as
@@ -49,7 +50,9 @@ void tokenize_process_tree(struct import *im, struct machine *m, const struct pb
  * one. */
 void import_translate_ids(struct import *im, const struct machine *m, int64_t writer, int64_t *pid,
 			  int64_t *tid);
+/* Adds the processes and threads of a ProcessTree. */
 void import_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
+/* At the end: adds the arguments of processes and threads. */
 void import_process_args(struct import *im);
 
 /* sys_stats_rows.c, process_stats_rows.c */

@@ -89,7 +89,8 @@ uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
 /* Returns the upid of the living process with this pid; makes it, with a main thread, if there is
  * none. */
 uint32_t tasks_get_process(struct tasks *t, int64_t pid);
-/* Makes a new process, which replaces one with this pid, and its main thread. start: as above. */
+/* Makes a new process, which replaces one with this pid, and its main thread. start: ns;
+ * NULL_I64: unknown. */
 uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t *ret_main);
 /* Returns the utid of the thread with this tid in this process. Makes the thread, or assigns it to
  * the process, if necessary. */

@@ -146,6 +146,7 @@ void live_compute_rates(const struct live *l, struct live_value values[static LI
 /* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
  * memory runs out. */
 struct live_entry *live_find_or_add_process(struct live *l, int32_t pid);
+/* Adds the rest of a process's growth to its groups, and frees the process. */
 void live_remove_process(struct live *l, struct live_entry *p);
 
 /* live_groups.c. In each period, call begin once, then add for each process, then end. is_last: the

@@ -13,7 +13,7 @@
  *	metrics_feed_new(&setup, table, &f)
  *	metrics_feed_begin_session(f)            the service or a producer may have restarted
  *	metrics_feed_add(f, data, len) ...       packets of linux.ebpf_counters, cgroup_stats, cgroup_members
- *	metrics_feed_end_period(f)               about once a second
+ *	metrics_feed_end_period(f, offset)       about once a second
  *
  * Totals continue over sessions: what a session counts from its start is added to them, and
  * counters of the kernel are taken as they are. Not thread-safe.
@@ -29,6 +29,7 @@ struct metrics_setup {
 	uint64_t choose_ns; /* how often subjects are chosen */
 };
 
+/* t is borrowed. Returns 0 or -ENOMEM. */
 int metrics_feed_new(const struct metrics_setup *setup, struct metrics_table *t,
 		     struct metrics_feed **ret);
 void metrics_feed_free(struct metrics_feed *f);

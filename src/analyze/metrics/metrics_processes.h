@@ -25,6 +25,7 @@ void metrics_processes_free(struct metrics_processes *p);
 /* A session begins: counters start at 0. */
 void metrics_processes_clear(struct metrics_processes *p);
 
+/* Stores the control groups of the processes in a CgroupMembers. now: time of the packet. */
 void metrics_processes_read_members(struct metrics_processes *p, const struct pb_field *members,
 				    uint64_t now);
 /* Calls fn with the growth of each process. */

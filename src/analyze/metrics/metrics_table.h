@@ -88,6 +88,7 @@ struct metrics_table {
 	char trace_uuid[37]; /* of the exemplars; "": none */
 };
 
+/* Returns 0 or -ENOMEM. */
 int metrics_table_new(const struct metrics_limits *limits, struct metrics_table **ret);
 void metrics_table_free(struct metrics_table *t);
 

@@ -72,4 +72,5 @@ struct largest {
 	bool failed; /* out of memory */
 };
 
+/* Adds an item. If there are `most` already, the least of all is left out. */
 void largest_add(struct largest *l, int64_t ns, uint32_t row, uint32_t other);

@@ -125,7 +125,8 @@ static bool request_is_in_report(const struct pass_input *in, const struct reque
 		(!in->some && !in->limited && table_u8(threads, THREAD_IS_IDLE, q->utid) == 1));
 }
 
-/* Adds an issued request to one of the lists, if it counts. */
+/* Adds an issued request to one of the lists, if it is in the report. dur: 0 for an unfinished
+ * one. */
 static void pass_requests_add(struct requests *r, const struct open_request *o, int64_t dur,
 			      struct request_array *to)
 {

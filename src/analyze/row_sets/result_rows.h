@@ -36,8 +36,10 @@ struct result_rows {
 	unsigned references;
 };
 
-/* Returns NULL if out of memory. names: ended by NULL. */
+/* Makes an object without rows, with one reference. names: of the columns, ended by NULL. Returns
+ * NULL if out of memory. */
 struct result_rows *result_rows_new(const char *const *names);
+/* Drops a reference, and frees the rows with the last one. NULL is allowed. */
 void result_rows_put(void *rows);
 /* Returns the cells of a new row, which are NULL; NULL if out of memory or above
  * RESULT_CELLS_MAX. */

@@ -36,6 +36,7 @@ int arg_rows_next(struct arg_rows *r);
 int arg_rows_begin_set(struct arg_rows *r, int64_t set);
 void arg_rows_deinit(struct arg_rows *r);
 
+/* Returns the id of the current row. */
 int64_t arg_rows_id(const struct arg_rows *r);
 /* Returns the set that has the argument with an id; -1 if there is none. */
 int64_t arg_rows_find_set(const struct store *s, int64_t id);
