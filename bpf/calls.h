@@ -116,9 +116,9 @@ struct call_record {
 /* The single value of the per-CPU array "cpus". */
 struct calls_cpu {
 	__u64 calls; /* records of calls in the ring */
-	__u64 ring_full;
-	__u64 no_slot;
+	__u64 ring_full; /* records of calls that found no room in the ring */
+	__u64 no_slot; /* calls that are not recorded: no memory for their begin */
 	__u64 texts_lost; /* the ring, or the record, had no room */
-	__u64 texts_absent;
-	__u64 children_lost;
+	__u64 texts_absent; /* memory that was absent at both times */
+	__u64 children_lost; /* children of followed processes: no room in "followed" */
 };

@@ -118,6 +118,7 @@ static __always_inline int is_process_counted(__u32 tgid)
 	return settings.scope == SONDA_SCOPE_ALL;
 }
 
+/* Returns whether a thread of the process tgid is counted. */
 static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
 {
 	int is = is_process_counted(tgid);

@@ -76,7 +76,7 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 			return &s->value;                                                          \
 		return s && !s->has_others ? NULL : thread_get(t);                                 \
 	}                                                                                          \
-	/* Finds it by stack and pid, without the task; NULL if it is in task storage. */          \
+	/* Like slot_get(), by stack and pid; NULL if the data is in task storage. */              \
 	static __always_inline __attribute__((unused)) value_t *slot_find(__u64 stack, __u32 pid)  \
 	{                                                                                          \
 		struct slot *s = slot_of(stack);                                                   \

@@ -17,13 +17,14 @@ struct thresholds;
 
 #define THRESHOLDS_MAX 32u
 
-/* Reports invalid entries as errors. *ret is NULL if there are no thresholds. Returns 0 or
- * -ENOMEM. */
+/* Reads the thresholds of the config. Reports invalid entries as errors. *ret is NULL if there are
+ * no thresholds. Returns 0 or -ENOMEM. */
 int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 		   struct thresholds **ret);
 /* No-op for NULL, as the functions below. */
 void thresholds_free(struct thresholds *t);
-/* A track_update_fn; ctx is the struct thresholds. */
+/* Compares a new value of a track with the thresholds. A track_update_fn; ctx is the struct
+ * thresholds. */
 void thresholds_check_update(void *ctx, const struct track_update *seen);
 /* Returns the number of triggers that fired since the last call, and their names, each once;
  * borrowed until the next call. */

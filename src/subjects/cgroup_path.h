@@ -56,6 +56,7 @@ struct cgroup_place {
 	bool is_guess;
 };
 
+/* Finds what the path reveals. *ret borrows from it. */
 void cgroup_path_parse(const char *path, struct cgroup_place *ret);
 
 /* Returns the name in a trace and in SQL; "" for RUNTIME_NONE. */

@@ -43,4 +43,5 @@ bool cgroup_walk_next(struct cgroup_walk *w);
 /* Returns the descriptor of the last group's directory, which stays open until the next step; -1 if
  * there is none. */
 int cgroup_walk_fd(const struct cgroup_walk *w);
+/* Ends the walk, complete or not. May be called again. */
 void cgroup_walk_end(struct cgroup_walk *w);

@@ -79,8 +79,8 @@ struct subject_ids {
 	char programs[SUBJECT_IDS_PROGRAMS_MAX][SUBJECT_PROGRAM_LEN + 1];
 	uint32_t n_programs;
 };
-/* Like subject_find_groups(); -EOPNOTSUPP if a group is one of version 1; -E2BIG above the limits.
- * The caller calls deinit in any case. */
+/* Finds what the programs compare. Returns and sets e as subject_find_groups(); also -EOPNOTSUPP if
+ * a group is one of version 1, and -E2BIG above the limits. The caller calls deinit in any case. */
 int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
 		     struct err_text *e);
 void subject_ids_deinit(struct subject_ids *ids);

@@ -52,7 +52,8 @@ struct symbol_cache_user {
  * Returns 0 or -ENOMEM. */
 int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, const char *proc_root,
 		      enum symbol_cache_policy policy);
-/* No-op if u has not joined. */
+/* Removes a user; the last one frees the table, unless it is retained. No-op if u has not
+ * joined. */
 void symbol_cache_leave(struct symbol_cache_user *u);
 
 const struct symbol_table *symbol_cache_table(const struct symbol_cache_user *u);

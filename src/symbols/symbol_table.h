@@ -93,7 +93,7 @@ int symbol_table_build_new(struct symbol_table_build **ret); /* returns 0 or -EN
 /* Returns NULL. NULL is allowed. */
 struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b);
 
-/* Returns 0 or -ENOMEM; after an error b may only be freed. */
+/* Adds a part of the text of kallsyms. Returns 0 or -ENOMEM; after an error b may only be freed. */
 int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size_t len);
 /* Returns 1 if there is more to do, 0 if the table is complete, or -ENOMEM. Feed no text after the
  * first step. */

@@ -61,7 +61,7 @@ struct ebpf_need {
 	{                                                                                          \
 		.kind = EBPF_FIELD, .name = (event), .member = (field), .slot = (at)               \
 	}
-/* Optional: if the kernel lacks the field, the slot has size 0. */
+/* Like NEED_FIELD, but optional: if the kernel lacks the field, the slot has size 0. */
 #define MAY_FIELD(event, field, at)                                                                \
 	{                                                                                          \
 		.kind = EBPF_MAY_FIELD, .name = (event), .member = (field), .slot = (at)           \

@@ -35,8 +35,8 @@ struct map_view {
 	void *at;
 	size_t size;
 };
-/* size: of all values, each rounded up to 8 bytes. fd may be a negative errno, which is returned.
- * Returns 0 or -errno. */
+/* Maps the array. size: of all values, each rounded up to 8 bytes. fd may be a negative errno,
+ * which is returned. Returns 0 or -errno. */
 int map_view_init(struct map_view *v, int fd, size_t size);
 void map_view_deinit(struct map_view *v);
 

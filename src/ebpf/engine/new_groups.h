@@ -24,10 +24,10 @@ struct new_groups_user {
 	TAILQ_ENTRY(new_groups_user) link;
 };
 
-/* Call it when the object is attached. No-op if the subject awaits no container or pod. Returns 0;
- * or -errno and sets e: for example, the kernel lacks BTF. The object and ids must remain valid
- * until leave. */
+/* Adds a user. Call it when the object is attached. No-op if the subject awaits no container or
+ * pod. Returns 0; or -errno and sets e: for example, the kernel lacks BTF. The object and ids must
+ * remain valid until leave. */
 int new_groups_join(struct new_groups_user *u, struct ebpf_object *o, const struct subject_ids *ids,
 		    struct err_text *e);
-/* No-op if u has not joined. */
+/* Removes a user. No-op if u has not joined. */
 void new_groups_leave(struct new_groups_user *u);

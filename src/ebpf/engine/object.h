@@ -62,8 +62,8 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
  * maps of the scope. */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
-/* The subject of the scope must still be valid: groups of it that were created since it was found
- * are added. */
+/* Attaches the programs. The subject of the scope must still be valid: groups of it that were
+ * created since it was found are added. */
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
 /* Adds a control group to the scope of a loaded object, with those below it. Their threads count
  * from now on. Returns 0 or -errno. */

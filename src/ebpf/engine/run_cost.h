@@ -15,12 +15,13 @@ struct run_cost {
 	uint64_t measured_ns; /* how long it was measured, times the number of CPUs */
 };
 
-/* Call it once a period: it ends a measurement, and begins one in the tenth period. */
+/* Call it once a period: it ends a measurement, and begins one in every tenth period, from the
+ * first one on. */
 void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o);
 
 /* The two halves of run_cost_next_period(), called in this order. run_cost_end_measurement() ends a
  * measurement, if there is one, and returns the percentage of the time of all CPUs that the
- * programs took; 0 if nothing was being measured. run_cost_begin_if_due() begins one in the tenth
+ * programs took; 0 if nothing was being measured. run_cost_begin_if_due() begins one in every tenth
  * period. */
 double run_cost_end_measurement(struct run_cost *c, const struct ebpf_object *o);
 void run_cost_begin_if_due(struct run_cost *c, const struct ebpf_object *o);

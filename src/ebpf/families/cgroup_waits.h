@@ -15,10 +15,10 @@
 
 struct cgroup_waits_reader;
 
-/* Call it before the load: the kernel then allocates memory of a group when it has a wait, if it
- * can. */
+/* Makes the kernel allocate the memory of a group only when it has a wait, if this kernel can. Call
+ * it before the load. */
 void cgroup_waits_prepare(struct ebpf_object *o, const struct ebpf_features *f);
-/* Call it for a loaded object. Returns 0 or -errno. */
+/* Prepares reading the waits of a loaded object. Returns 0 or -errno. */
 int cgroup_waits_reader_new(const struct ebpf_run *r, struct cgroup_waits_reader **ret);
 void cgroup_waits_reader_free(struct cgroup_waits_reader *c);
 /* Writes the rows if they are due, or if the run has to write everything. Pending values of tracks

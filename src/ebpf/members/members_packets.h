@@ -29,6 +29,8 @@ struct members_packets {
 /* Returns 0 or -ENOMEM. Call deinit in either case. */
 int members_packets_init(struct members_packets *p, struct writer *w, struct member_groups *g);
 void members_packets_deinit(struct members_packets *p);
+/* Adds a row to the packet, which is written first if it is full or its rows differ in is_initial.
+ * A row whose group is refused is left out and counted. */
 void members_packets_add_row(struct members_packets *p, const struct member_row *row,
 			     bool is_initial);
 /* Writes the collected rows. */

@@ -94,7 +94,8 @@ struct per_process_spec {
 /* Sets the sizes of the object's maps. Call it before the object is loaded. */
 void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *spec,
 			 uint32_t n_cpus);
-/* Call it for a loaded object. Returns 0 or -errno; call per_process_free() in either case. */
+/* Maps the elements of a loaded object. Returns 0 or -errno; call per_process_free() in either
+ * case. */
 int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spec,
 		    struct per_process **ret);
 /* Ends a period: reads the elements and sets tracks or writes rows. Returns 0 or -errno. */

@@ -51,7 +51,7 @@ struct bundle_output bundle_output_of_writer(struct writer *w);
 int bundle_init(struct bundle *b, const struct bundle_output *output, size_t n_generic);
 /* Raises n_generic. No bundle may be open. Returns 0, or -ENOMEM with nothing changed. */
 int bundle_reserve(struct bundle *b, size_t n_generic);
-/* No bundle may be open. */
+/* Frees the memory of b. No bundle may be open. */
 void bundle_deinit(struct bundle *b);
 
 struct bundle_head {

@@ -18,6 +18,6 @@ static inline size_t event_encode_max_bytes(const struct compiled_event *ev, uin
 	return ev->fixed_bound + (size_t)ev->n_var * len;
 }
 
-/* The record has at least ev->min_len bytes. Returns the end of the output. */
+/* Encodes a record of at least ev->min_len bytes. Returns the end of the output. */
 uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record *r,
 		      struct encode_ctx *ctx, uint8_t *p);

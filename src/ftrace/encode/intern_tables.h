@@ -16,7 +16,7 @@
 
 struct comm {
 	uint64_t low; /* bytes 0..7, zeros from the NUL on */
-	uint64_t high;
+	uint64_t high; /* bytes 8..15 */
 };
 
 /* The encoded form of a task: the number of its name and the varint of its pid. Found by pid; pid
@@ -42,6 +42,7 @@ struct comm_table {
 	} slots[COMM_TABLE_SLOTS];
 };
 
+/* Empties the table. Call it for each bundle, and before the first use of zeroed memory. */
 void comm_table_clear(struct comm_table *t);
 
 /* Returns the bytes of v below its first zero byte. Sets *ret_whole if there is none. */
@@ -54,6 +55,7 @@ static inline uint64_t comm_until_nul(uint64_t v, bool *ret_whole)
 	return zeros ? v & (((zeros & -zeros) >> 7) - 1) : v;
 }
 
+/* Loads a name of any 16 bytes, with zeros for those from its first NUL on. */
 static inline struct comm comm_load(const uint8_t *at)
 {
 	struct comm c;
@@ -115,6 +117,7 @@ struct sym_index {
 	struct sym_slot slots[SYM_INDEX_SLOTS];
 };
 
+/* Empties the index. Call it for each bundle, and before the first use of zeroed memory. */
 void sym_index_clear(struct sym_index *s);
 
 /* Returns the number of addr, adding it if new; 0 if addr is 0 or the table is full. */

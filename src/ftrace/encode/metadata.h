@@ -18,7 +18,7 @@ struct tid_list {
 	size_t cap;
 };
 
-/* Ignores thread 0 (idle) and invalid ids. */
+/* Adds a thread, unless it is in the list. Ignores thread 0 (idle) and invalid ids. */
 static inline void tid_list_add(struct tid_list *s, int32_t tid)
 {
 	if (s->n < s->cap && pid_set_insert(&s->seen, tid))
@@ -54,8 +54,8 @@ struct metadata_events {
 	struct metadata_task *tasks; /* owned; on the trace clock until published */
 	struct metadata_task *spare; /* owned: output of the sort */
 	size_t n_tasks;
-	size_t n_published;
-	uint64_t published_until;
+	size_t n_published; /* of tasks: the first ones are in the batch */
+	uint64_t published_until; /* CLOCK_BOOTTIME */
 	char *text; /* owned: file names of EXEC */
 	char *spare_text; /* owned: names that are kept for the next batch */
 	size_t text_len;

@@ -63,7 +63,7 @@ struct ring_listener {
 	struct cpu_stream *streams; /* owned: one for each possible CPU */
 	unsigned n_streams;
 	bool attached;
-	bool held;
+	bool held; /* by ring_set_hold() */
 	bool reading_all; /* all_read will be called */
 	uint64_t read_all_pass; /* the pass after which all_read is called */
 	uint64_t pass_began; /* CLOCK_BOOTTIME: the pass over all rings; UINT64_MAX: none */

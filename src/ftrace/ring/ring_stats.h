@@ -12,9 +12,9 @@ struct ring_stats {
 	uint32_t cpu;
 	uint64_t entries; /* in the ring */
 	uint64_t overrun; /* overwritten before they were read */
-	uint64_t commit_overrun;
+	uint64_t commit_overrun; /* lost: an interrupt filled the ring during a write */
 	uint64_t bytes; /* in the ring */
-	uint64_t dropped_events;
+	uint64_t dropped_events; /* lost: a full ring that does not overwrite */
 	uint64_t read_events;
 	double oldest_event_ts; /* seconds of the trace clock */
 	double now_ts;

@@ -34,7 +34,8 @@ struct session_symbols {
 	void *ctx;
 };
 
-/* Returns 0 or -ENOMEM. loop and proc_root are borrowed until session_symbols_leave. */
+/* Joins the symbol cache if the config requests names. Returns 0 or -ENOMEM. loop and proc_root are
+ * borrowed until session_symbols_leave. */
 int session_symbols_join(struct session_symbols *s, struct event_base *loop, const char *proc_root,
 			 const Pb__FtraceConfig *config);
 /* Calls done when the table is ready, or after ms. Returns false, and calls nothing, if there is

@@ -79,7 +79,7 @@ bool instance_has_changed(const struct instance *i, const char *file);
  * is none. */
 const char *instance_refused_file(const struct instance *i);
 
-/* Replaces the content of the file. Adds a command to a `trigger` file. */
+/* Replaces the content of the file; in a `trigger` file, adds a command. */
 int instance_write(const struct instance *i, const char *file, const char *text);
 /* Adds to a list that instance_write() has begun. */
 int instance_append(const struct instance *i, const char *file, const char *text);

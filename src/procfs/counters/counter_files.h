@@ -25,10 +25,12 @@ struct counter_file {
 
 /* Reads the file at path, relative to the directory at, into p->text, up to its last newline; valid
  * until the next read. whole: the kernel returns the text in one read. Returns 0; -EBADMSG with the
- * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist or its
- * feature is off, also in the next passes, which do not look again; -errno. */
+ * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist or
+ * its feature is off: the next COUNTER_FILE_RETRY passes return that without trying to open it; or
+ * another -errno. */
 int counter_file_read(struct counter_file *f, struct polled_source *p, int at, const char *path,
 		      bool whole, struct span *ret_text);
+/* Closes the file, one of the p->fds open ones. No-op if it is not open. */
 void counter_file_close(struct counter_file *f, struct polled_source *p);
 
 /*

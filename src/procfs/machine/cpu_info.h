@@ -33,7 +33,7 @@ struct cpu_info {
 	int error; /* -errno of the first of these files */
 };
 
-/* cpuinfo: text of /proc/cpuinfo, borrowed until the last step. */
+/* Begins with the first processor. cpuinfo: text of /proc/cpuinfo, borrowed until the last step. */
 void cpu_info_begin(struct cpu_info *info, const char *cpuinfo, size_t len, const char *sys_root);
 /* Writes the next processor, or skips a part of the text without one. Returns false at the end. */
 bool cpu_info_write_next(struct cpu_info *info, struct pb_enc *e);

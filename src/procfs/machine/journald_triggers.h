@@ -19,8 +19,8 @@ struct journald_triggers;
 #define JOURNALD_TRIGGER_PAUSE_NS 1000000000ull /* between two firings of a trigger */
 #define JOURNALD_TEXT_MAX 2048u /* bytes of a message that an expression is matched with */
 
-/* Leaves out triggers that are not valid, and appends a sentence to errors for the first of them.
- * *ret is NULL if none is left. Returns 0 or -ENOMEM. */
+/* Compiles the triggers of the config. Leaves out those that are not valid, and appends a sentence
+ * to errors for the first of them. *ret is NULL if none is left. Returns 0 or -ENOMEM. */
 int journald_triggers_new(const Pb__SystemdJournaldConfig *c, struct strbuf *errors,
 			  struct journald_triggers **ret);
 /* No-op for NULL. */

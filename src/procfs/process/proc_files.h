@@ -83,7 +83,7 @@ int proc_files_read_cgroup(struct proc_files *f, int32_t pid, struct span *ret_p
  * start. s: its status, or NULL. Returns true if it is unknown. */
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
 
-/* These read a thread of an open list of threads. */
+/* Read a file of a thread of an open list of threads. Results as above. */
 int proc_files_read_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 				  struct proc_status *ret);
 int proc_files_read_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
@@ -105,6 +105,7 @@ static inline bool proc_cached_is_open(const struct proc_cached_file *k)
 }
 void proc_cached_close(struct proc_cached_file *k);
 
+/* Read a file of a process that stays open. Results as above. */
 int proc_files_read_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 				  struct proc_status *ret);
 int proc_files_read_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,

@@ -105,6 +105,7 @@ struct proc_smaps {
 	uint64_t kb[PROC_SMAPS_KEYS];
 };
 
+/* Parses the text; ret->has shows which values it contains. */
 void proc_smaps_parse(const char *text, size_t len, struct proc_smaps *ret);
 
 /* Parses a file that has one integer, such as oom_score_adj. Returns 0 or -EBADMSG. */

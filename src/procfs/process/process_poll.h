@@ -47,7 +47,7 @@ struct process_poll {
 	uint32_t pass; /* number of the pass that runs, or ran last */
 };
 
-/* Returns 0 or -errno. */
+/* Begins a pass, which queues new processes in t. Returns 0 or -errno. */
 int process_poll_begin(struct process_poll *p, struct process_tree *t);
 /* Runs until the time slice is over (returns true) or the pass is complete (returns false). It
  * serves at least one task. */

@@ -27,7 +27,7 @@ struct process_scan {
 	int32_t processes_of[TASKSTATS_MAX]; /* the process of each thread in waiting */
 };
 
-/* Returns 0 or -errno. */
+/* Begins a walk. Returns 0 or -errno. */
 int process_scan_begin(struct process_scan *s, const struct process_tree *t, bool only_new);
 /* Runs until the time slice is over (returns true) or the walk is complete (returns false). It
  * serves at least one task. */

@@ -44,6 +44,7 @@ uint32_t extra_counters_add_group(struct extra_counters *x, const char *name);
 /* Returns a group in a group, such as a disk or a CPU. description: of a track_spec. */
 uint32_t extra_counters_add_subgroup(struct extra_counters *x, uint32_t group, const char *name,
 				     const char *description);
+/* Returns the group of a CPU in a group. */
 uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu);
 /* Returns the counter of that name in the group. It is created if it is new, with the unit,
  * unit_name, unit_multiplier and total of kind. Returns EXTRA_COUNTER_NONE above the limit. */
@@ -56,6 +57,7 @@ void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t valu
  * if memory runs out. */
 bool extra_counters_set_in_slot(struct extra_counters *x, uint32_t *slot, uint32_t group,
 				struct span name, const struct track_spec *kind, int64_t value);
+/* Like extra_counters_set(), for a value with a fraction. */
 void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value);
 
 /*

@@ -14,7 +14,7 @@ enum file_request_kind {
 	FILE_REQUEST_ELF, /* a mapped file: its build id and segments */
 	FILE_REQUEST_NAMES, /* functions and variables of a file by address */
 	FILE_REQUEST_DATA_MAPS, /* the mappings of a process that contain certain addresses */
-	FILE_REQUEST_DEBUG_FILE, /* its separate debug file, for later names; no answer */
+	FILE_REQUEST_DEBUG_FILE, /* the debug file of a mapped file, for later names; no answer */
 	FILE_REQUEST_ROWS, /* unwind rows of a mapped file, or of the vDSO */
 	FILE_REQUEST_PERF_MAP, /* names of code that a process compiled: its /tmp/perf-PID.map */
 	FILE_REQUEST_JITDUMP, /* names of such code, from a jitdump that the process maps */

@@ -36,8 +36,8 @@ struct file_reader_user {
 	TAILQ_ENTRY(file_reader_user) link;
 };
 
-/* Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. loop is borrowed while a user is
- * joined. */
+/* Adds a user. Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. loop is borrowed while
+ * a user is joined. */
 int file_reader_join(struct file_reader_user *u, struct event_base *loop);
 /* Ends the use of the reader: answers that are still to come are dropped. No-op if u has not
  * joined. */
@@ -57,9 +57,10 @@ bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int3
  * file. */
 bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
 				    const struct elf_facts *elf, const char *path);
-/* Names of code that a process compiled while it ran: the answer has the number with which
- * request_names() finds them, by address in the process, and what has changed since the last
- * request. The second one is for a jitdump that the process maps (path, m). */
+/* Each of the next two functions requests the names of code that a process compiled while it ran:
+ * the answer has the number with which request_names() finds them, by address in the process, and
+ * what has changed since the last request. request_jitdump() reads a jitdump that the process maps
+ * (path, m), request_perf_map() its perf map. */
 struct file_reader_process {
 	int32_t pid, pid_inside; /* the latter in its own namespace */
 	uint32_t uid;
@@ -71,6 +72,8 @@ bool file_reader_request_perf_map(const struct file_reader_user *u, uint64_t id,
 bool file_reader_request_jitdump(const struct file_reader_user *u, uint64_t id,
 				 const struct file_reader_process *p, const struct file_mapping *m,
 				 const char *path);
+/* Requests the names of n addresses, at most FILE_NAMES_MAX. file: the number in an earlier
+ * answer. */
 bool file_reader_request_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			       const uint64_t *addresses, uint32_t n);
 /* Requests the unwind rows of the file that has the number `file` in an answer to request_elf. The

@@ -44,6 +44,7 @@ struct cpu_ring {
  * or -errno. */
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages);
 void cpu_ring_close(struct cpu_ring *r);
+/* Sets the filter of a tracepoint; enables or disables the event. Return 0 or -errno. */
 int cpu_ring_set_filter(struct cpu_ring *r, const char *filter);
 int cpu_ring_enable(struct cpu_ring *r, bool yes);
 /* Returns the number of lost records that no PERF_RECORD_LOST has reported: the kernel writes that

@@ -35,8 +35,8 @@ struct jit_spaces {
 void jit_spaces_deinit(struct jit_spaces *j);
 /* Adds a process. Returns its number; 0: there are too many, or memory runs out. */
 uint32_t jit_spaces_add(struct jit_spaces *j, int32_t pid);
-/* Returns true if the names are to be requested. at_end: also if that was done a short
- * time ago. */
+/* Returns true if the names are to be requested now. at_end: also if the last request was only a
+ * short time ago. */
 bool jit_space_is_request_due(const struct jit_space *s, bool at_end);
 /* Call it when the names were requested. */
 void jit_space_set_requested(struct jit_space *s);

@@ -51,7 +51,7 @@ enum perf_scope {
 	PERF_ADDITIONAL, /* wanted if its program is one of the first n_additional ones */
 };
 
-/* Returns true if the config requests samples of the process. cmdline: its command line, arguments
+/* Returns whether the config requests samples of the process. cmdline: its command line, arguments
  * separated by NUL, or "" (a kernel thread). */
 enum perf_scope perf_config_find_scope(const struct perf_config *c, pid_t pid, const char *cmdline);
 /* Returns true if perf_config_find_scope() reads cmdline. */

@@ -15,12 +15,12 @@
  * too. */
 struct sample_filter;
 
-/* Returns 0, or -errno and sets why. subject: borrowed until free. */
+/* Loads the program. subject: borrowed until free. Returns 0, or -errno and sets why. */
 int sample_filter_new(const struct subject_ids *subject, struct sample_filter **ret,
 		      struct err_text *why);
 /* No-op for NULL. */
 void sample_filter_free(struct sample_filter *f);
-/* Returns 0 or -errno. */
+/* Attaches the program to an event, a descriptor. Returns 0 or -errno. */
 int sample_filter_attach(struct sample_filter *f, int event);
 /* Returns what was missed of awaited containers (ebpf/engine/new_groups.h). */
 uint64_t sample_filter_count_missed(const struct sample_filter *f);

@@ -24,7 +24,7 @@ struct waits_queue {
 /* Tables of totals. The keys of the last one are struct waker_key, those of the others its first
  * member. */
 enum { WAITS_TOTALS, WAITS_TOTALS_WITHOUT_STACKS, WAITS_TOTALS_OF_WAKERS, WAITS_TABLES };
-/* Returns the room of a table, and the bytes of its keys. */
+/* Return the room of a table in elements, and the bytes of its keys. */
 uint32_t waits_program_table_max(unsigned table);
 size_t waits_program_key_size(unsigned table);
 
