@@ -42,7 +42,7 @@ enum diff_stack_kind { DIFF_STACKS_CPU, DIFF_STACKS_WAITS, DIFF_STACK_KINDS };
 struct diff_stacks {
 	struct diff_stack_node
 		*nodes[DIFF_STACK_KINDS]; /* owned hashes, in the order of their numbers */
-	struct diff_stack_name *names; /* owned hash, likewise */
+	struct diff_stack_name *names; /* owned hash, in the order of the numbers */
 };
 
 struct diff_stacks_trace {

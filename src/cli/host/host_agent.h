@@ -19,9 +19,9 @@ struct host_output {
 	int trace; /* descriptor of the pipe for the trace */
 	int config; /* descriptor of the file of -c; -1: there is no -c */
 	const char *name; /* of the trace, for messages */
-	bool is_one_of_several; /* it will be merged with others */
+	bool is_one_of_several; /* the trace will be merged with those of other machines */
 	bool has_color; /* "--color auto" means colours */
-	bool *discarded; /* set it if the recording failed in a way that leaves no trace */
+	bool *discarded; /* set to true if the recording failed in a way that leaves no trace */
 };
 
 /* Runs the agent with the value of --agent, which may be NULL. record runs sonda record in the

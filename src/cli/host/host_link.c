@@ -85,7 +85,7 @@ struct host_link {
 	struct host_stream stream;
 	struct event *readable, *writable; /* owned */
 	int program; /* the file to copy; -1: none */
-	uint64_t program_left; /* bytes of it */
+	uint64_t program_left; /* bytes of it that are still to be sent */
 	char first_line[80]; /* the first unexpected line from the other side */
 	size_t noise; /* bytes of lines without the mark */
 	unsigned pings_left;

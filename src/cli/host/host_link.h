@@ -45,7 +45,7 @@ struct host_link_ops {
 struct host_link_setup {
 	struct event_base *loop;
 	const char *host; /* for ssh */
-	bool sudo; /* run sonda there by sudo -n */
+	bool sudo; /* run sonda with sudo -n on the other machine */
 	const struct host_link_ops *ops;
 	void *ctx;
 };

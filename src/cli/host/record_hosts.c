@@ -73,7 +73,7 @@ struct hosts_run {
 	struct host_run *hosts; /* owned array */
 	size_t n;
 	unsigned interrupts;
-	bool has_begun; /* each machine was sent its request */
+	bool has_begun; /* each machine was sent the request to record */
 	bool aborted;
 	uint64_t started_ns;
 };
@@ -159,7 +159,7 @@ static int hosts_open_files(struct hosts_run *a, struct err_text *e)
 
 	if (is_stdout && isatty(STDOUT_FILENO))
 		return trace_file_open_output(output, "trace", &a->output, &a->hosts[0].file,
-					      e); /* refuses it */
+					      e); /* fails: a trace is not written to a terminal */
 	if (is_stdout || !output)
 		r = trace_file_default_name("trace", a->n > 1 ? "machines" : label, &a->output, e);
 	else

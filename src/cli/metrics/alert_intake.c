@@ -26,7 +26,7 @@
 #define HOUR_NS (3600 * NS_PER_S)
 #define TOKEN_MAX 256
 #define TOKEN_MIN 8
-#define DESCRIPTION_MAX 512 /* bytes of an alert as the producer of its trigger */
+#define DESCRIPTION_MAX 512 /* bytes of the text that stands for an alert in the trace */
 
 enum {
 	OK = 200,

@@ -25,7 +25,7 @@
 
 struct metrics_options {
 	const char *socket; /* borrowed from argv; NULL: the default */
-	const char *listen; /* likewise; NULL: the default */
+	const char *listen; /* borrowed from argv; NULL: the default */
 	uid_t users[METRICS_USERS_MAX]; /* the users that may connect */
 	size_t n_users;
 	uint32_t subjects, series; /* limits */

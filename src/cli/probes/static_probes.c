@@ -21,7 +21,8 @@ struct usdt_place {
 	uint64_t offset, semaphore;
 	struct usdt_arg args[USDT_ARGS_MAX];
 	size_t n_args;
-	unsigned shape; /* 1; 2 and above: arguments of other types than those of earlier ones */
+	/* 1: the argument types of the first place of the event; 2 and above: other types. */
+	unsigned shape;
 };
 
 struct usdt_search {

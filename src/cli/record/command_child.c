@@ -23,7 +23,7 @@
 #include "base/event_loop/event_free.h"
 #include "cli/record/command_files.h"
 
-#define MAP_FILES '\1' /* no address begins with it */
+#define MAP_FILES '\1' /* sent in place of an address, which never begins with it: map the files */
 
 enum state { WAITS, RUNS, ENDED };
 

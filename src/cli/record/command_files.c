@@ -15,7 +15,7 @@
 #include "base/core/mem.h"
 
 #define SCRIPTS_MAX 2 /* an interpreter can be a script, too */
-#define PAGE 4096 /* of each file: those with the smallest mappings are read first */
+#define PAGE 4096 /* bytes mapped of each file; sonda-probes reads the smallest mappings first */
 
 #ifdef __aarch64__
 #define LOADER "/lib/ld-linux-aarch64.so.1"

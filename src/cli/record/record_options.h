@@ -99,7 +99,7 @@ struct record_options {
 	bool show_binary; /* serialized, not as text */
 	char **command; /* ends with NULL; NULL: there is none */
 	struct arg_list hosts; /* other machines that are recorded, for ssh; none: this one */
-	bool sudo; /* run sonda there by sudo */
+	bool sudo; /* run sonda with sudo on the other machines */
 	const char *output; /* path, "-" for stdout; NULL: a name with host and time */
 	const char *socket; /* of a running service; NULL: the default addresses */
 	const char

@@ -58,7 +58,7 @@ enum record_session_state {
 
 struct record_session {
 	const Pb__TraceConfig *config; /* borrowed from the caller until free */
-	const struct record_session_ops *ops; /* likewise */
+	const struct record_session_ops *ops; /* borrowed from the caller until free */
 	void *ctx;
 	struct io_loop *io; /* owned; inside the event loop, for the consumer */
 	struct consumer *consumer; /* owned */

@@ -74,7 +74,7 @@ struct early_errors {
 
 struct recording {
 	const struct recording_setup *setup; /* borrowed from the caller */
-	struct recording_result *result; /* likewise */
+	struct recording_result *result; /* borrowed from the caller */
 	struct event_base *loop;
 	struct termination_signals *signals;
 	struct event *tick;

@@ -27,7 +27,7 @@ struct recording_setup {
 	unsigned same_signal_ms; /* see terminal/signals.h */
 	bool from_words; /* there is no -c: advice names options */
 	bool needs_ftrace; /* without linux.ftrace nothing would be recorded */
-	bool needs_capabilities; /* likewise without root's capabilities */
+	bool needs_capabilities; /* without root's capabilities nothing would be recorded */
 	struct trace_file *file; /* NULL: snapshots are saved instead */
 	bool passes_file; /* the service writes into the file; this process reads nothing */
 	bool streams; /* the trace is streamed into the file */

@@ -18,11 +18,11 @@
 
 /* Reading and writing all rings may take longer than the service waits by default. */
 #define READ_TIMEOUT_MS 30000u
-/* The ring of names takes this part. A process that starts and ends at once writes 350 bytes there,
+/* The ring of names takes a quarter of a CPU's ring. A process that starts and ends at once writes 350 bytes there,
  * and 1 KiB or more of events of the preset sched. */
 #define NAMES_SHARE 4u
 #define NAMES_MIN_KB 256u
-#define RINGS_MAX_SHARE 4u /* sonda-probes gives all rings together this part of the memory */
+#define RINGS_MAX_SHARE 4u /* all rings together get at most a quarter of the memory */
 #define STATS_BYTES_MAX 4096u
 #define NAME_SIZE 64 /* of kept_instance */
 

@@ -18,8 +18,8 @@
 #define ARGS_MAX 1024
 #define PART_MIN_MS 10000u
 #define PART_MAX_MS 60000u
-#define PART_MIN_BYTES 65536 /* of TraceConfig.rotate */
-#define PARTS_MAX 10000ull /* likewise */
+#define PART_MIN_BYTES 65536 /* the least that TraceConfig.rotate allows for a file */
+#define PARTS_MAX 10000ull /* the most that TraceConfig.rotate keeps */
 /* In a busy minute, parts may end by size: up to this many in the time of one part, before the ring
  * covers less time. Parts are made smaller for that, but not below the minimum. */
 #define BUSY_PARTS 4

@@ -60,10 +60,10 @@
 #define FULL_PAUSE_MS 10000 /* between two checks of a file system that was full */
 #define FIRST_PAUSE_MS 1000 /* after a failure; doubled by each further one */
 #define LAST_PAUSE_MS 60000
-#define START_PATIENCE_MS 30000 /* then data sources that have not started are not waited for */
+#define START_PATIENCE_MS 30000 /* a data source that has not started by then is not awaited */
 #define LISTEN_AGAIN_MS 1000 /* after the session that waits for triggers has ended */
 #define IS_FULL "the file system is nearly full"
-#define GOOD_AFTER_MS 60000 /* after recording this long, failures count from the first again */
+#define GOOD_AFTER_MS 60000 /* a failure after recording this long counts as the first one */
 
 enum recorder_phase { PHASE_STARTING, PHASE_RECORDING, PHASE_WAITING, PHASE_ENDING };
 

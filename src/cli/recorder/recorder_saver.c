@@ -42,10 +42,10 @@ struct recorder_saver {
 	struct saved_trigger
 		triggers[RECORDER_TRIGGERS_MAX + 3]; /* and "recorder", "signal", "alert" */
 	size_t n_triggers;
-	uint64_t began_ns; /* the last one; 0: none */
-	time_t time; /* likewise */
+	uint64_t began_ns; /* when the last snapshot began, on CLOCK_MONOTONIC; 0: none */
+	time_t time; /* of the last snapshot, on CLOCK_REALTIME */
 	pid_t pid; /* of the process that writes; 0: none */
-	char path[PATH_MAX]; /* which it writes */
+	char path[PATH_MAX]; /* of the file that it writes */
 	char trigger[64], reason[256];
 	char next_trigger[64], next_reason[256]; /* to be saved after that; "": none */
 	struct alert *alert, *next_alert; /* owned; NULL: no alert */

@@ -14,7 +14,7 @@
 
 enum refused_options {
 	OPTIONS_ACCEPTED,
-	OPTIONS_REFUSED, /* this kernel or this user cannot have one of them */
+	OPTIONS_REFUSED, /* the kernel does not have one of them, or this user must not use it */
 	OPTIONS_WRONG, /* one of them is misspelled */
 };
 

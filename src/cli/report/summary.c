@@ -143,7 +143,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 
 #define HOLES_LISTED 3 /* per CPU */
 #define GROUPS_LISTED 8 /* in a line; the others are summed */
-#define PROBES_LISTED 8 /* likewise */
+#define PROBES_LISTED 8 /* in a line; the others are summed */
 #define HOLE_LINES_LISTED 8
 #define LINES_LISTED 20 /* lines of missing items; the others are counted */
 

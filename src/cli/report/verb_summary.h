@@ -19,7 +19,7 @@
 struct verb_summary {
 	Pb__TraceConfig *config; /* owned; NULL: the one in the trace */
 	struct trace_scan scan;
-	struct contents contents; /* used if scan.contents is this */
+	struct contents contents; /* filled if scan.contents points to it */
 	struct service_stats stats;
 	bool has_stats; /* false: the counters in the trace are used */
 	struct recording_sources sources;

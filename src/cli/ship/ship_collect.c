@@ -265,7 +265,8 @@ static int ship_publish(struct ship_collector *c, int directory, const char *uui
 		    S_ISREG(st.st_mode))
 			bytes += (uint64_t)st.st_blocks * 512;
 	closedir(dir);
-	/* Its bytes are on this file system already. */
+	/* The files are on this file system already, but room for as many bytes more is
+	 * required. */
 	if (!ship_make_room(c, bytes, true))
 		return -ENOSPC;
 	if (renameat(s->in, NEW, s->ready, uuid) < 0 || fsync(s->ready) < 0)

@@ -25,7 +25,7 @@ struct ship_options {
 	char machine[SHIP_MACHINE_SIZE];
 	uint64_t max_bytes; /* of the spool */
 	uint64_t memory; /* of the tables of one trace */
-	uint32_t settle_ms; /* a file is complete when it was last written so long ago */
+	uint32_t settle_ms; /* a file that was not written for this time is complete */
 	/* of the uploader */
 	bool uploads;
 	char bucket[SHIP_BUCKET_SIZE],

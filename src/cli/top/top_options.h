@@ -14,7 +14,7 @@
 /* The command line of sonda top. Zero-initialise; top_options_deinit frees. */
 struct top_options {
 	const char *socket; /* borrowed from argv; NULL: the default */
-	const char *color; /* likewise: always, never or auto */
+	const char *color; /* borrowed from argv: always, never or auto */
 	uint32_t period_ms;
 	uint64_t count; /* screens; 0: until the user ends it */
 	size_t sort; /* index of a column */

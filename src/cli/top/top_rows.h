@@ -64,7 +64,7 @@ struct top_subject;
 struct top_rows {
 	struct top_row *list; /* owned */
 	size_t n;
-	size_t processes; /* of these rows, processes or threads */
+	size_t processes; /* the rows that are processes or threads, not subjects */
 	struct top_subject *subjects; /* owned */
 };
 
