@@ -83,7 +83,7 @@ struct ftrace_scan {
 	struct name_list unknown; /* requested events that do not exist in the kernel */
 	struct name_list failed; /* requested events that could not be enabled, with a reason */
 	uint64_t unknown_more; /* further ones of a data source that only reports their number */
-	uint64_t failed_more; /* likewise */
+	uint64_t failed_more; /* the same of `failed` */
 	struct name_list foreign; /* changes of the instance by others: events are missing */
 	struct name_list problems; /* other errors of the producer: rejected features */
 	struct ring *rings; /* owned */

@@ -66,7 +66,7 @@ enum sample_kind {
 	SAMPLES_SLICES, /* other track events, of programs */
 	SAMPLES_STACKS, /* samples of linux.perf */
 	SAMPLES_PROCESS_ROWS, /* packets of rows of linux.ebpf_counters */
-	SAMPLES_HISTOGRAMS, /* packets of its histograms of events */
+	SAMPLES_HISTOGRAMS, /* packets of histograms of linux.ebpf_counters */
 	SAMPLES_KINDS
 };
 

@@ -35,8 +35,8 @@ void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int6
 			  void (*fn)(void *ctx, int64_t ts), void *ctx);
 
 struct cut_piece {
-	int64_t first, last; /* times of its first and its last event */
-	int64_t lost_first, lost_last; /* its lost ranges end between these (inclusive) */
+	int64_t first, last; /* it has the events of these times (inclusive) */
+	int64_t lost_first, lost_last; /* it has the lost ranges that end in these (inclusive) */
 	bool leads; /* the first piece: it has the loss mark and all fields that are not events */
 	uint64_t previous_end; /* previous_bundle_end_timestamp of the piece; 0: none */
 	bool seeded; /* the part has a switch of this CPU already: columns need no earlier one */

@@ -53,7 +53,7 @@ struct cut_sum {
 struct cut_counter {
 	uint64_t uuid;
 	bool incremental;
-	bool has_last; /* the last value, if it is not incremental: */
+	bool has_last; /* the next two are its last value; false if it is incremental */
 	int64_t last_ts;
 	struct pb_field last;
 	UT_hash_handle hh;

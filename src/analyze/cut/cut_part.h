@@ -35,7 +35,7 @@ struct cut_cpu_views {
 
 struct cut_part {
 	struct cut_range range;
-	size_t number; /* number in the order of their first packets */
+	size_t number; /* in the order of the first packets of the parts */
 	size_t n_state; /* how many of the packets for all parts it has */
 	struct cut_view *views; /* owned, by the sequence's number */
 	size_t n_views, cap_views;

@@ -186,7 +186,7 @@ struct parts {
 	struct cut_part_list all; /* owned, and each of them */
 	struct cut_part_list touched; /* owned: those that have an event of a bundle */
 	int touch_error;
-	struct cut_state state; /* packets of all parts */
+	struct cut_state state; /* packets that all parts get */
 	struct cut_state descriptors[CUT_MACHINES_MAX]; /* fields of bundles */
 	struct strbuf last_snapshot; /* a packet; empty: none */
 	struct strbuf out, payload; /* scratch */

@@ -42,7 +42,7 @@ struct cut_sequence {
 /* The last switch of a CPU in columns. Each part needs it: importers skip the first switch. */
 struct cut_switch {
 	bool known;
-	uint64_t ts; /* the time in the pieces of its bundle */
+	uint64_t ts; /* as the pieces of its bundle have it: may be converted to CLOCK_BOOTTIME */
 	uint64_t prev_state, next_pid, next_prio;
 	uint8_t comm[32];
 	size_t comm_len;

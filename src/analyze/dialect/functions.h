@@ -21,14 +21,14 @@ struct functions {
 	struct function *by_name; /* owned: scalar ones */
 	unsigned depth; /* how many are running */
 	bool is_wrong; /* the statement of the last function could not be prepared */
-	int mistake; /* its place in that statement; -1: unknown */
+	int mistake; /* where the mistake is in that statement; -1: unknown */
 };
 
 /* The declaration of a function: all but its statement. */
 struct function_head {
 	char name[SQL_NAME_SIZE];
 	struct sql_columns args;
-	struct sql_columns columns; /* if it returns a table */
+	struct sql_columns columns; /* of the table that it returns; none: it is scalar */
 };
 
 void function_head_deinit(struct function_head *h);

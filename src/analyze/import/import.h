@@ -10,7 +10,8 @@
 /* Results of an import that are not in the tables. */
 struct import_result {
 	bool cut_off; /* the file ends inside a packet */
-	uint64_t undecodable; /* packets with an error; the fields before the error are used */
+	/* Packets, bundles and descriptors with an error. The fields before the error are used. */
+	uint64_t undecodable;
 	uint64_t not_unpacked; /* compressed packets: (partly) invalid, nested or too large */
 	const uint8_t *config; /* the first TraceConfig, valid as long as the store; NULL: none */
 	size_t config_len;

@@ -19,8 +19,8 @@
 struct selection {
 	uint64_t *tids; /* owned */
 	size_t n_tids, cap_tids;
-	size_t unlimited; /* sources with events of the kernel, of all threads */
-	size_t limited; /* sources with events of the kernel, of some threads */
+	size_t unlimited; /* sources with kernel events of all threads */
+	size_t limited; /* sources with kernel events of some threads only */
 	bool has_requests; /* there is a source with only disk requests, of all threads */
 	bool of_processes; /* the threads are those of processes (-p); else those of a command */
 	bool failed; /* out of memory */

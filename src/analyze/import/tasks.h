@@ -39,7 +39,7 @@ struct thread_info {
 	uint32_t blocked_row; /* row of thread_state of its last block; NULL_U32 once it runs */
 	uint32_t waits; /* index of the first of task_infos.waits; NULL_U32: none */
 	int64_t timer_due; /* ns: when the timer fires that ends its sleep; NULL_I64: none */
-	uint64_t timer; /* its number, valid with the sequence's state timer_state */
+	uint64_t timer; /* number of that timer, valid in the sequence's state timer_state */
 	uint32_t timer_state;
 	uint32_t in_write; /* slice of its open sys_write, or WRITE_CUT; NULL_U32: none */
 	uint8_t namer;

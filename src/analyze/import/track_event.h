@@ -21,7 +21,7 @@ struct legacy_event {
 	int32_t phase;
 	int64_t dur, thread_dur, instructions; /* times in ns; NULL_I64: too large */
 	uint64_t scope; /* InstantEventScope */
-	uint64_t bind_id, flow; /* FlowDirection */
+	uint64_t bind_id, flow; /* flow: FlowDirection */
 	int64_t pid, tid; /* instead of those of the sequence's thread */
 };
 

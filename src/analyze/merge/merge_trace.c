@@ -139,7 +139,7 @@ struct merge_run {
 	const struct merge_input *in; /* borrowed: the current one */
 	struct merge_clocks host; /* of machine 0 */
 	struct pb_mem packet; /* owned */
-	bool is_first; /* in is the first trace of all */
+	bool is_first; /* `in` is the first trace of all */
 	/* TraceStats: its numbers, summed up, and the statistics of buffers, one after the
 	 * other. */
 	struct strbuf buffers;

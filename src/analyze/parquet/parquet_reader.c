@@ -38,11 +38,11 @@ struct column_reader {
 	char *name; /* owned */
 	uint64_t at, end; /* of the chunk's next pages */
 	/* the page */
-	uint32_t rows, row, value; /* the numbers of its rows; of the next row and value */
+	uint32_t rows, row, value; /* number of rows; indexes of the next row and value */
 	uint32_t *numbers; /* owned: indexes in the dictionary */
 	uint64_t *values; /* owned: integers, bits of doubles, numbers of texts; nulls have none */
 	uint8_t *is_set; /* owned: by row */
-	bool now_set;
+	bool now_set; /* the current row has a value, which is the next member */
 	uint64_t now;
 	/* the dictionary */
 	uint64_t *entries; /* owned */

@@ -52,7 +52,7 @@ struct call_lines {
 	unsigned cut; /* a bit for each text that lacks a part of the string */
 	bool has_ended, has_result;
 	int64_t result;
-	bool is_applied; /* its effect on descriptors */
+	bool is_applied; /* the call's effect on descriptors was applied */
 };
 
 /* Whether calls of a name change descriptors, the directory of a process, or make a process. */

@@ -27,7 +27,7 @@ struct groups {
 	size_t n_slots;
 	uint64_t factor; /* of the hash: odd and random, so that a trace cannot cause collisions */
 	int64_t *samples; /* owned */
-	bool filling; /* the second time */
+	bool filling; /* groups_begin_fill() was called: samples come again, and are stored */
 	bool failed; /* out of memory */
 };
 

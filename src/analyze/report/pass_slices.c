@@ -144,7 +144,7 @@ void pass_fill_slices(const struct pass_input *in, struct pass_rows *ret)
 /* A track of interrupts, and the last of its slices that has begun by the time of a walk. */
 struct irq_track {
 	uint32_t cpu; /* its number among those of all machines */
-	uint32_t slice; /* NULL_U32: none yet */
+	uint32_t slice; /* the last one that has begun; NULL_U32: none yet */
 };
 
 struct irq_tracks {

@@ -59,7 +59,7 @@ enum timer_reason {
 #define RECENT 16 /* intervals that are remembered of a CPU */
 
 struct armed_timer {
-	uint64_t key; /* the hash of its address; the lowest bit: of the wheel */
+	uint64_t key; /* the hash of its address; the lowest bit is 1 for a timer of the wheel */
 	int64_t expires; /* ns of its clock, or a tick */
 	bool is_deferrable;
 	UT_hash_handle hh;
@@ -78,9 +78,9 @@ struct busy_list {
 
 struct timer_cpu {
 	struct busy_list callbacks, interrupts;
-	int64_t now, now_ts; /* of the last interrupt */
+	int64_t now, now_ts; /* of the last interrupt: time of its clock, time of its first timer */
 	int64_t worked_ts; /* the last event that shows that the CPU ran */
-	int64_t worked_before; /* the same, before the interrupt */
+	int64_t worked_before; /* worked_ts at the beginning of the interrupt */
 };
 
 struct fired_timer {

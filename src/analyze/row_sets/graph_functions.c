@@ -142,7 +142,7 @@ struct search {
 	int64_t *ids; /* owned; ascending: a node is the place in it */
 	size_t n_ids;
 	size_t *visited; /* owned; for each node: the number of the last round that visited it */
-	size_t round; /* from 1 on: a search begins again from each of its roots, if it has any */
+	size_t round; /* from 1 on; a search within a weight begins a round for each root */
 	struct visit {
 		size_t node, parent;
 		int64_t weight; /* of the edge from the parent */

@@ -23,8 +23,8 @@ struct call_node {
 	uint32_t function, parent;
 	uint32_t child, next; /* its first child, the next child of its parent; 0: none */
 	int64_t self, total; /* weights: of stacks that end here; of these and the children */
-	int64_t n, total_n; /* how many samples or waits these are */
-	int64_t begin; /* where it begins, in a line of total of the root */
+	int64_t n, total_n; /* numbers of samples or waits, as self and total */
+	int64_t begin; /* of its box in a flame graph: the root's box is from 0 to its total */
 };
 
 struct call_tree {

@@ -64,7 +64,7 @@ struct perf_importer {
 	ZSTD_DStream *zstd; /* owned */
 	uint8_t *unpacked; /* owned: records that are not complete yet */
 	size_t n_unpacked, unpacked_cap;
-	bool has_clocks; /* written */
+	bool has_clocks; /* the first packet was written: see write_clocks() */
 	uint64_t n_other; /* records of kinds that are not imported */
 	int error; /* 0, -EBADMSG: the rest cannot be read, or -ENOMEM */
 };

@@ -41,15 +41,15 @@ struct sample_packets {
 	const struct kernel_names_source *source; /* borrowed */
 	struct kernel_names names;
 	bool has_names; /* names is initialised: the mapping of the kernel was recorded */
-	struct trace_sequence processes; /* packets of names of threads */
+	struct trace_sequence processes; /* packets of processes, threads and switches */
 	struct trace_sequence sequences[STACKS_SEQUENCES];
 	struct perf_event *events[STACKS_SEQUENCES]; /* whose timebase a sequence has; NULL: none */
 	struct thread_name *thread_names; /* owned; by tid */
 	bool has_newtask; /* the file has the kernel's own events of new tasks */
-	bool has_switches; /* likewise of switches */
+	bool has_switches; /* the file has the kernel's own events of switches */
 	uint32_t *running; /* owned: SWITCH_CPUS_MAX; the thread that runs on each CPU; 0: none */
 	uint64_t n_switches; /* that were written */
-	uint64_t first_ns; /* of the records that have a time: those without one get it */
+	uint64_t first_ns; /* the first time in the file: records without a time get it */
 	uint64_t n_cut; /* stacks with more frames than SAMPLE_FRAMES_MAX */
 };
 
