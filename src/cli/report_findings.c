@@ -136,6 +136,7 @@ static void print_sentences(const struct outcome *of, size_t n, const struct fin
 	strbuf_deinit(&b);
 }
 
+/* Prints the thresholds of a finding and its rows. Returns 0 or -EIO. */
 static int print_evidence(const struct outcome *c, const struct findings_output *o)
 {
 	const struct finding *f = c->of;

@@ -9,10 +9,10 @@
 #include "analyze/store/store.h"
 
 /*
- * The tables of large traces as files, so that the second question about a trace does not import it
- * again. They are in $XDG_CACHE_HOME/sonda or ~/.cache/sonda, which only this user may access; files
- * of others, or with other permissions, are ignored. A file belongs to one trace and one build of
- * this program; both are identified by device, inode, size and times. If the files exceed
+ * The tables of large traces as files, so that the second question about a trace does not import
+ * it again. They are in $XDG_CACHE_HOME/sonda or ~/.cache/sonda, which only this user may access;
+ * files of others, or with other permissions, are ignored. A file belongs to one trace and one
+ * build of this program; both are identified by device, inode, size and times. If the files exceed
  * TRACE_CACHE_BYTES, the least recently used ones are removed.
  */
 

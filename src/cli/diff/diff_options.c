@@ -164,6 +164,8 @@ static int find_separator(int argc, char **argv)
 	return argc;
 }
 
+/* Sets the recordings of both sides and checks the options that concern them. words: before "--";
+ * more: after it; separated: there is a "--". Returns 0, or -EINVAL and sets e. */
 static int set_files_of_sides(char **words, int n, char **more, int n_more, bool separated,
 			      struct diff_options *o, struct err_text *e)
 {

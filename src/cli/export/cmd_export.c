@@ -235,8 +235,8 @@ static int make_default_path(struct export_options *o, struct err_text *e)
 	return 0;
 }
 
-/* Takes FILE from the words, checks the options, and sets the default name of the output. Returns 0,
- * or -EINVAL and sets e. */
+/* Takes FILE from the words, checks the options, and sets the default name of the output. Returns
+ * 0, or -EINVAL and sets e. */
 static int export_complete_options(struct export_options *o, char **words, int n,
 				   struct err_text *e)
 {

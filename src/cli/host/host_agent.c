@@ -192,6 +192,7 @@ static int agent_refuse(struct host_agent *a, int error)
 	return 0;
 }
 
+/* Returns 0; -EBADMSG if the frame is invalid, or not expected now; or another -errno. */
 static int agent_handle_frame(struct host_agent *a, const struct host_frame *f)
 {
 	struct host_request request;

@@ -33,7 +33,7 @@ struct list {
 	Pb__TracingServiceState *state; /* owned; NULL: no service, or not requested yet */
 	bool state_asked;
 	struct err_text no_service; /* why there is no state */
-	bool error_reported; /* list_matches_of_all_kinds() has reported that a kind cannot be read */
+	bool error_reported; /* list_matches_of_all_kinds() has reported an unreadable kind */
 };
 
 struct list_kind {

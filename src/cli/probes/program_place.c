@@ -129,7 +129,8 @@ int program_place_find(const char *name, char path[static PATH_MAX], struct err_
 			       name);
 	if (!realpath(found, path))
 		return err_set(e, -errno, "%.200s: %s", found, strerror(errno));
-	/* The kernel separates the words of a definition by blanks; '#' begins a comment of sonda. */
+	/* The kernel separates the words of a definition by blanks; '#' begins a comment of
+	 * sonda. */
 	for (const char *p = path; *p; p++)
 		if (*p <= ' ' || *p > '~' || *p == '#')
 			return err_set(e, -EINVAL,

@@ -166,7 +166,8 @@ void command_child_unwatch(struct command_child *c)
 	event_freep(&c->child_event);
 }
 
-/* Reads a code that the child wrote. Returns false if it was killed, or has executed the command. */
+/* Reads a code that the child wrote. Returns false if it was killed, or has executed the
+ * command. */
 static bool read_code(struct command_child *c, int *ret)
 {
 	ssize_t n;

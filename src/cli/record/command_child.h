@@ -25,8 +25,8 @@ struct command_child;
 int command_child_fork(char **argv, struct err_text *e, struct command_child **ret);
 pid_t command_child_pid(const struct command_child *c);
 
-/* Lets the child map the files of the command (command_files.h), and waits for that. SIGPIPE must be
- * ignored. */
+/* Lets the child map the files of the command (command_files.h), and waits for that. SIGPIPE must
+ * be ignored. */
 void command_child_map_files(struct command_child *c);
 
 /* Calls on_end once, from the loop, when the child has ended, whether it has executed the command

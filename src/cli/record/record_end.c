@@ -276,7 +276,8 @@ static struct record_facts collect_facts(const struct record_command *c, bool fi
 	};
 }
 
-static int write_summary(struct record_command *c, bool file_is_cut)
+/* Prints the summary of a recording that has a trace. Returns the exit code of sonda record. */
+static int print_summary(struct record_command *c, bool file_is_cut)
 {
 	struct record_facts facts = collect_facts(c, file_is_cut);
 	struct strbuf command_end = {0}, end = {0};
@@ -475,16 +476,16 @@ static int end_written_recording(struct record_command *c, int error)
 	if (r == 0 && c->result.scan.packets == 0)
 		return error ? EXIT_FAILED : report_empty_trace(c);
 	if (r == 0)
-		return write_summary(c, false);
+		return print_summary(c, false);
 	if (r == -EBADMSG) {
 		console_error(&c->console,
 			      "%s ends in the middle of a packet: the file system may be full",
 			      c->output.text);
-		write_summary(c, true);
+		print_summary(c, true);
 		return EXIT_FAILED;
 	}
 	c->unread = true;
-	return write_summary(c, false);
+	return print_summary(c, false);
 }
 
 /* Ends a recording of snapshots. error: of the recording; its message was already printed. Returns
@@ -501,7 +502,7 @@ static int end_snapshot_recording(struct record_command *c, int error)
 				      "stop_delay_ms had not elapsed");
 		return EXIT_FAILED;
 	}
-	code = write_summary(c, false);
+	code = print_summary(c, false);
 	if (!log->saved)
 		console_error(&c->console, "no snapshot could be saved");
 	return error || !log->saved ? EXIT_FAILED : code;
@@ -540,10 +541,10 @@ static int record_end_save(struct record_command *c, int error)
 	trace_readback_rescan(c->file, &c->result.scan);
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
-		write_summary(c, true);
+		print_summary(c, true);
 		return EXIT_FAILED;
 	}
-	return write_summary(c, false);
+	return print_summary(c, false);
 }
 
 /* Reports that the file reached its size limit. The recording is valid up to there. Returns code,

@@ -18,8 +18,8 @@
 
 /* Reading and writing all rings may take longer than the service waits by default. */
 #define READ_TIMEOUT_MS 30000u
-/* The ring of names takes a quarter of a CPU's ring. A process that starts and ends at once writes 350 bytes there,
- * and 1 KiB or more of events of the preset sched. */
+/* The ring of names takes a quarter of a CPU's ring. A process that starts and ends at once writes
+ * 350 bytes there, and 1 KiB or more of events of the preset sched. */
 #define NAMES_SHARE 4u
 #define NAMES_MIN_KB 256u
 #define RINGS_MAX_SHARE 4u /* all rings together get at most a quarter of the memory */

@@ -30,7 +30,8 @@ struct compact_names {
 	char **of; /* owned: names in the directory */
 	size_t n, cap;
 };
-/* Lists the objects of a directory whose names end in `ending`. The caller frees *ret in either case. */
+/* Lists the objects of a directory whose names end in `ending`. The caller frees *ret in either
+ * case. */
 int compact_store_list(const struct compact_store *s, const char *dir, const char *ending,
 		       struct compact_names *ret, struct err_text *e);
 void compact_names_deinit(struct compact_names *n);

@@ -215,6 +215,8 @@ static int begin_part_if_full(struct compact_merge *m, int fd)
 	return r;
 }
 
+/* Appends the rows of source i to the part, and begins another part when it is full. Returns 0 or
+ * -errno; sets m->result->bad if the source cannot be read. */
 static int put_source(struct compact_merge *m, size_t i)
 {
 	const struct compact_source *source = &m->job->sources[i];
