@@ -244,6 +244,7 @@ static __always_inline int add_socket_address(struct scratch *m, __u32 i, __u64 
 	return len ? ADD_BYTES(m, i, CALL_SOCKADDR_OUT, from, len, 256) : 0;
 }
 
+/* Adds the memory at `from`, to which argument i points. Returns 0, or -EFAULT if it is absent. */
 static __always_inline int add_memory(struct scratch *m, __u32 i, __u64 from)
 {
 	__u32 next = (__u32)m->args[(i + 1) & 7];
@@ -475,6 +476,8 @@ static __always_inline int has_opened_file(const struct call_slot *s, __s64 resu
 	return spec && spec->reads & CALL_OPENS && result >= 0;
 }
 
+/* Ends the call in the slot: sends its record, with the memory that is read at the end. flags: bits
+ * of call_record.flags, in addition to those of the slot. */
 static __always_inline void end_call(struct task_struct *t, struct call_slot *s, __s64 result,
 				     __u32 flags)
 {

@@ -664,6 +664,8 @@ static __always_inline void end_wait_without_stacks(struct task_struct *t, struc
 	add_total(&key, ns, now);
 }
 
+/* Ends a wait that is longer than the threshold: sends its stacks and its record as far as the
+ * budget allows, and adds it to the totals. */
 static __always_inline void end_long_wait(void *ctx, struct task_struct *t, struct wait_slot *w,
 					  __u64 since, __u64 now, enum wait_end end)
 {
@@ -799,6 +801,8 @@ static __always_inline void end_unseen_wait(void *ctx, struct waits_cpu *c, stru
 	end_wait(ctx, t, w, now - ran, END_IN_PAST);
 }
 
+/* Begins the wait of a thread that leaves its CPU blocked, if such waits are recorded. First ends
+ * an earlier wait whose end was not seen. */
 static __always_inline void begin_blocked_wait(void *ctx, struct task_struct *t, __u32 state)
 {
 	__u32 of = OF_TRACEPOINTS;

@@ -71,6 +71,7 @@ static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 	return r;
 }
 
+/* Starts the run of family i. If that fails, reports the error; the run has no object then. */
 static void load_family(struct ebpf_counters *s, size_t i)
 {
 	struct ebpf_scope scope = {

@@ -112,6 +112,7 @@ static void end_measurement(struct program_cost *c, struct ebpf_run *runs, size_
 	program_cost_deinit(c);
 }
 
+/* Stops families, the most expensive first, until the sum is below the limit. Reports each. */
 static void stop_costly_families(const struct program_cost *c, struct ebpf_run *runs, size_t n,
 				 struct ebpf_errors *errors)
 {

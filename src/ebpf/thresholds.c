@@ -46,6 +46,7 @@ static int thresholds_add(struct thresholds *t, const Pb__EbpfCountersConfig__Tr
 	return x->counter && x->name ? 0 : -ENOMEM;
 }
 
+/* Returns true if the entry is complete. Reports one that is not. */
 static bool check_trigger(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_errors *errors)
 {
 	if (c->counter && *c->counter && c->name && *c->name && c->has_above && isfinite(c->above))

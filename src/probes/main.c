@@ -285,6 +285,7 @@ static void apply_default_boost(struct probes *p)
 			 priority_boost_describe_current().text);
 }
 
+/* Applies the strongest priority boost that a running recording requests. Logs a failure. */
 static void on_boost(void *ctx, struct priority_boost strongest)
 {
 	static const struct priority_boost none = {PRIORITY_BOOST_NONE, 0};

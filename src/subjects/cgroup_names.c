@@ -73,6 +73,7 @@ struct cgroup_names {
 
 /* ---- names ---- */
 
+/* Sets the names of the group to those of its container, and reports the row as named. */
 static void group_set_named(struct cgroup_names *n, struct group *g)
 {
 	const struct container *c = g->container;
@@ -211,6 +212,8 @@ static void container_key_init(const struct cgroup_place *p, struct container_ke
 	copy_span(p->scope, k->scope, sizeof(k->scope));
 }
 
+/* Returns the container of a place. If it is new, its names are requested. NULL: the place is in
+ * none, or there is no memory. */
 static struct container *cgroup_names_find_or_add_container(struct cgroup_names *n,
 							    const struct cgroup_place *p)
 {

@@ -56,6 +56,7 @@ static const struct container_rule {
 	{"machine.slice", "machine-", ".scope", is_not_empty, CGROUP_CONTAINER, RUNTIME_NSPAWN},
 };
 
+/* Cuts a prefix and a suffix off s. Returns false if s lacks one of them. */
 static bool cut_affixes(struct span s, const char *prefix, const char *suffix, struct span *ret)
 {
 	size_t before = strlen(prefix);
@@ -79,6 +80,7 @@ static struct span cut_domain_number(struct span s)
 	return s;
 }
 
+/* Returns true if the group `name` is a container, and sets it. */
 static bool place_find_container(struct cgroup_place *p, struct span parent, struct span name)
 {
 	struct span middle;
@@ -138,6 +140,7 @@ static bool find_pod_uid(struct span name, char ret[CGROUP_POD_UID_SIZE])
 	return true;
 }
 
+/* Returns true if the name is that of a pod. Sets the uid of the pod if the name contains it. */
 static bool place_find_pod(struct cgroup_place *p, struct span name)
 {
 	struct span id;

@@ -118,6 +118,8 @@ static int open_runtime_file(const char *path, enum runtime_file kind, uint32_t 
 		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (is_dir ? O_DIRECTORY : 0));
 }
 
+/* Sends the request with each file that can be opened, then once more without a file, as its end.
+ * Returns 0 or -errno. */
 static int send_runtime_files(const struct name_opener *o, struct name_request *q)
 {
 	char home[PATH_MAX] = "", path[PATH_MAX];
@@ -180,6 +182,7 @@ static void name_opener_run(int fd, void *ctx)
 
 /* ---- the second process: parses ---- */
 
+/* Searches the entries of a directory. Returns true if one is about the container. Closes fd. */
 static bool name_parser_read_dir(const struct name_request *q, int fd,
 				 struct container_names *names)
 {
@@ -239,6 +242,7 @@ struct name_parser {
 	int requests; /* socket from the first process */
 };
 
+/* Reads requests, each with its files, and sends one answer to each. */
 static void name_parser_run(int fd, void *ctx)
 {
 	const struct name_parser *p = ctx;

@@ -303,6 +303,7 @@ static int refuse_ambiguous(const struct cgroup_names *names, const struct noun 
 
 /* ---- groups ---- */
 
+/* Adds a group unless it is there already. Returns 0, -E2BIG above the limit, or -ENOMEM. */
 static int subject_add_group(struct subject *s, const struct cgroup_row *row,
 			     const struct cgroup_mount *mount)
 {

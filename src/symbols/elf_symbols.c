@@ -28,6 +28,7 @@ static void read_notes(Elf_Data *data, struct elf_facts *facts)
 		}
 }
 
+/* Reads the segments, the notes and the machine of a file. Returns 0 or -ENOEXEC. */
 static int read_segments(Elf *elf, struct elf_facts *facts)
 {
 	size_t n, n_notes = 0, notes_left = ELF_NOTES_MAX;
@@ -84,6 +85,7 @@ static void read_debug_link(Elf *elf, Elf_Scn *section, struct elf_facts *facts)
 
 #define LOCAL_RANK (ELF_NAME_MAX + 1)
 
+/* Adds a symbol. caps: those of symbols and names. Returns 0, -ENOMEM or -EFBIG. */
 static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym,
 				  const char *name, size_t len)
 {

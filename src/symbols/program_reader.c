@@ -177,6 +177,8 @@ static bool program_item_read(const struct program_answer *a, ssize_t n, uint32_
 	return at == end;
 }
 
+/* Sends a request and reads all its answers. See program_reader_find_function() for fn and the
+ * result. */
 static int program_reader_request_each_item(struct program_reader *r, uint32_t kind,
 					    const char *name, program_item_fn *fn, void *ctx,
 					    struct err_text *e)

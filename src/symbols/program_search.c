@@ -33,6 +33,7 @@ static void send_message(const void *m, size_t len)
 
 /* ---- places ---- */
 
+/* Finds the offset of an address in the file. Returns false if it is in none of the segments. */
 static bool find_offset(const struct elf_segment *segments, uint32_t n, uint64_t address,
 			uint64_t *ret)
 {

@@ -156,6 +156,8 @@ static int set_hidden_error(struct err_text *e, int value)
 		       value);
 }
 
+/* Opens kallsyms while kptr_restrict is lowered, by as little as is needed, and restored at once.
+ * Returns the descriptor, or -errno and sets e. */
 static int open_by_lowering(const char *proc_root, struct err_text *e)
 {
 	_cleanup_(closep) int lock = lock_restrict(proc_root);

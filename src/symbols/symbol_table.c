@@ -409,6 +409,7 @@ static bool symbol_is_alias(const struct symbol_table_build *b, size_t i)
 	return i && b->symbols[i].address == b->symbols[i - 1].address;
 }
 
+/* Does one step of counting how often names use each word. Returns 0 or -ENOMEM. */
 static int count_words(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);

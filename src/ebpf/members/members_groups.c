@@ -32,6 +32,7 @@ static struct group_entry *group_entry_find(const struct member_groups *g, uint6
 	return e;
 }
 
+/* Returns the group, which is added if it is new. NULL: too many groups, or no memory; counted. */
 static struct group_entry *group_entry_get(struct member_groups *g, uint64_t id)
 {
 	struct group_entry *e = group_entry_find(g, id);

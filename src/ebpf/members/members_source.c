@@ -67,6 +67,7 @@ static bool uses_polling(const struct members *s)
 
 /* ---- steps: each returns true if there is more to do ---- */
 
+/* Handles the next records of the ring. Returns false if it is empty now. */
 static bool read_records(struct members *s)
 {
 	const void *record;

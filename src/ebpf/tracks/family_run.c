@@ -143,6 +143,7 @@ static int family_run_begin(struct ebpf_run *r)
 	return e == 0 && fam->begin ? fam->begin(r) : e;
 }
 
+/* Opens, loads and attaches r->variant. Returns 0, or -errno and sets why; the caller cleans up. */
 static int open_variant(struct ebpf_run *r, const struct ebpf_features *f,
 			const struct ebpf_scope *scope, struct err_text *why)
 {

@@ -132,6 +132,7 @@ static enum field_type choose_number_kind(const struct tep_format_field *f)
 	}
 }
 
+/* Sets the plan of a field that is stored in one piece. Returns true. */
 static bool set_plan(struct field_plan *ret, enum field_type kind, const struct tep_format_field *f)
 {
 	*ret = (struct field_plan){

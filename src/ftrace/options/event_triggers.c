@@ -172,6 +172,7 @@ static bool check_marker_trigger(const struct setup *s, const struct event_name 
 	return false;
 }
 
+/* Adds the trigger for one event. Returns 0, also if it was refused and reported, or -ENOMEM. */
 static int prepare_for_event(const struct setup *s, const config_trigger *c,
 			     const struct event_name *e, struct event_triggers *t)
 {

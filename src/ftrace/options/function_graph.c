@@ -202,6 +202,8 @@ static int report_option_failure(const struct setup *s, const char *option, int 
 	return error;
 }
 
+/* Writes the functions of an option. Returns 0 if the kernel took at least one; else -errno, which
+ * was reported unless it is -ENOMEM. */
 static int function_graph_write_list(const struct functions *f, const struct instance *i,
 				     const struct setup *s)
 {

@@ -342,6 +342,8 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 
 /* ---- all probes of the config ---- */
 
+/* Returns true if such probes are requested and the kernel supports them. Reports if it does
+ * not. */
 static bool check_supported(const struct making *m, enum dynevent_type type, size_t n_requested)
 {
 	if (!n_requested || dynevent_supported(m->setup->root, type))

@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_stats.h"
 
+/* Stores the value of a line. Returns 1, or 0 if the key is unknown. */
 static int ring_stats_parse_line(const char *key, size_t key_len, const char *value,
 				 struct ring_stats *s)
 {

@@ -205,6 +205,8 @@ static int compile_all_events(struct boot_trace_source *ds, const char *root)
 	return r;
 }
 
+/* Opens the rings of the instance, and compiles all events. Returns 0, or -errno, with a fatal
+ * setup error that may be missing if memory ran out. */
 static int open_instance(struct boot_trace_source *ds)
 {
 	const struct ds_env *env = &ds->env;

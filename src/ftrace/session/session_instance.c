@@ -314,6 +314,8 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 					   "instance in use cannot be changed)");
 }
 
+/* Stops and clears the rings of an attached instance, and sets clock and size. Returns 0 with the
+ * KiB of a ring, or -errno with a fatal setup error. */
 static int reset_ring(const struct setup *s, const struct ftrace_settings *settings,
 		      struct instance *i, uint32_t *ret_kb)
 {

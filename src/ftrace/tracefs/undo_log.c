@@ -59,6 +59,8 @@ int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 	return 0;
 }
 
+/* Restores the old value, unless another process has changed the setting since. Returns 0, also if
+ * there is nothing to do, or -errno. */
 static int restore_setting(const struct setting_change *c, const char *dir)
 {
 	_cleanup_(freep) char *now = NULL, *text = NULL;
@@ -352,6 +354,8 @@ int undo_log_rewrite(struct undo_log *l)
 	return 0;
 }
 
+/* Opens and locks the log on disk, and rolls back what a killed process has left in it. Returns 0,
+ * or -errno and sets e. */
 static int undo_log_open_file(struct undo_log *l, const char *state, const char *subdir,
 			      struct err_text *e)
 {

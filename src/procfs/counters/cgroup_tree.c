@@ -18,6 +18,7 @@ struct line_name {
 	size_t len; /* with the blank */
 };
 
+/* Begins a name with a word. Returns false if it is too long. */
 static bool line_name_init(struct line_name *n, struct span word)
 {
 	if (word.len + 1 >= sizeof(n->s))
@@ -28,6 +29,7 @@ static bool line_name_init(struct line_name *n, struct span word)
 	return true;
 }
 
+/* Sets *ret to the name with key as its last word. Returns false if it is too long. */
 static bool line_name_append(struct line_name *n, struct span key, struct span *ret)
 {
 	if (key.len >= sizeof(n->s) - n->len)
@@ -71,6 +73,7 @@ static bool cgroup_text_parse_pairs(struct span first, struct span word, struct 
 	return good;
 }
 
+/* Parses a line. Returns false if it has another format. */
 static bool cgroup_text_parse_line(struct span line, counter_number_fn fn, void *ctx)
 {
 	struct counter_number v;

@@ -59,6 +59,7 @@ struct journald_source {
 
 /* ---- entries ---- */
 
+/* Counts a line. Returns false above the limit of lines in this second. */
 static bool try_to_admit_line(struct journald_source *ds)
 {
 	uint64_t now = clock_mono_ns();

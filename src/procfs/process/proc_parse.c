@@ -123,6 +123,7 @@ static bool parse_nspid(const char *p, const char *end, struct proc_status *s)
 	return true;
 }
 
+/* Stores the value of a line, the text from p to end. Returns false if it has no valid number. */
 static bool parse_status_value(const struct status_line *l, const char *p, const char *end,
 			       struct proc_status *s)
 {

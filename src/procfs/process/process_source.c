@@ -272,6 +272,9 @@ static void process_source_on_retry(evutil_socket_t fd, short what, void *ctx)
 	process_source_schedule_retry(ds);
 }
 
+/* Works for one time slice: writes events and queued tasks; if none is left, continues the scan,
+ * and after it the poll. Schedules the next slice if there is more to do, and answers the start,
+ * flushes and the stop. */
 static void process_source_run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);

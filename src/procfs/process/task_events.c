@@ -75,6 +75,7 @@ static struct task_state *task_events_append(struct task_events *q, struct proce
 	return s;
 }
 
+/* Adds an event to the entry of its task. */
 static void task_events_merge(struct task_events *q, struct task_state *s,
 			      const struct metadata_task *e)
 {

@@ -118,6 +118,7 @@ void pid_list_expect_threads(struct pid_list *l, uint32_t threads)
 	l->n = l->skipped;
 }
 
+/* Starts the list again with all tasks, if the leader was skipped; otherwise returns false. */
 static bool pid_list_rewind(struct pid_list *l)
 {
 	bool again = l->skipped && lseek(l->fd, 0, SEEK_SET) == 0;

@@ -307,6 +307,7 @@ static int gpufreq_parse(void *state, struct sys_packet *p, struct span text)
 
 /* ---- the list of GPUs ---- */
 
+/* Adds a GPU with this file. Returns false if the file does not exist, or there is no memory. */
 static bool try_frequency_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_format format,
 			       const char *name)
 {

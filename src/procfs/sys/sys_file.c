@@ -75,6 +75,7 @@ static int check_file_is_public(const struct sys_file *f)
 	return is_public_file(&st, f->public_on) ? 0 : -EPERM;
 }
 
+/* Opens the file. Returns 0; -EAGAIN before f->retry; or another -errno, and sets f->retry. */
 static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 {
 	int r;

@@ -457,6 +457,7 @@ static void poll_slab_cache(struct sys_slab *s, struct sys_packet *p, struct cac
 	}
 }
 
+/* Reads the files of up to STEP caches. Returns true while there are more in this pass. */
 static bool poll_slab_files(struct sys_slab *s, struct sys_packet *p)
 {
 	unsigned n = 0;

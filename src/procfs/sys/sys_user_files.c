@@ -161,6 +161,7 @@ static bool user_file_is_allowed(const char *rest, bool of_proc)
 		 strncmp(rest, "self", 4) == 0 || strncmp(rest, "thread-self", 11) == 0);
 }
 
+/* Prepares the file for reading, or refuses and logs it. Returns 0 in both cases, or -ENOMEM. */
 static int user_file_open(struct user_file *f, struct sys_packet *p)
 {
 	const char *in_proc = user_file_cut_root(f->path, "/proc"),

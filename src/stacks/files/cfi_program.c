@@ -65,6 +65,8 @@ static bool read_factored_offset(struct cfi_program *p, bool is_signed, int64_t 
 	return !__builtin_mul_overflow(n, p->cie->data_factor, ret);
 }
 
+/* Removes a length and so many bytes from the instructions. Returns false if they are
+ * incomplete. */
 static bool read_block(struct cfi_program *p, struct cfi_bytes *ret)
 {
 	uint64_t len;
@@ -189,6 +191,7 @@ static bool save_register(struct cfi_program *p, uint8_t op)
 	return true;
 }
 
+/* Executes the next instruction. Returns false if it is wrong or not supported. */
 static bool execute_one(struct cfi_program *p)
 {
 	uint64_t op, number;

@@ -52,6 +52,7 @@ static bool set_cfa_by_expression(const struct cfi_machine *m, struct cfi_bytes 
 	return rule->cfa_offset == offset && plus <= INT8_MAX;
 }
 
+/* Sets the base of the CFA. Returns false if a rule cannot express it. */
 static bool set_cfa(const struct cfi_machine *m, const struct cfi_state *s,
 		    struct unwind_rule *rule)
 {

@@ -229,6 +229,8 @@ static bool is_code(const struct eh_reader *e, uint64_t begin, uint64_t end)
 	return false;
 }
 
+/* Adds the function of an entry. Skips one that is wrong, is no code, or exceeds the limit. Returns
+ * 0 or -ENOMEM. */
 static int add_function(struct eh_reader *e, const struct cfi_entry *entry)
 {
 	size_t number = find_cie(e, entry->cie);
@@ -428,6 +430,8 @@ static void merge_rows(struct eh_rows *r)
 	r->n_rows = n;
 }
 
+/* Makes the rows of all functions, in the order of addresses. Returns 0, also if a limit left out
+ * rows, or -ENOMEM. */
 static int write_rows(struct eh_reader *e)
 {
 	struct eh_rows *rows = &e->result;

@@ -130,6 +130,8 @@ static void elf_reader_add_data_mapping(int to, struct span line)
 		}
 }
 
+/* Calls add for each line of /proc/PID/maps. Returns 0; -EFBIG if there are too many lines, or one
+ * is too long; or -errno. */
 static int read_maps(int to, int fd, void (*add)(int to, struct span line))
 {
 	static char buf[MAPS_BUFFER];
@@ -184,6 +186,8 @@ static size_t symbol_budget(uid_t owner)
 	return n < (ELF_READER_FILES - n_others) / 2 && bytes < room ? room - bytes : 0;
 }
 
+/* Returns 0 and the number of the file in *ret_file; reads its symbols if it is new. -EMFILE: there
+ * is no room for it, or its owner has used up the share. Or another -errno. */
 static int read_elf(int fd, uint32_t *ret_file)
 {
 	struct open_file *f = &files[n_files];

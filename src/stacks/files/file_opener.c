@@ -95,6 +95,8 @@ static int open_elf(const struct file_request *q)
 	return fd < 0 ? open_checked(q->path, q) : fd;
 }
 
+/* Opens the first of the paths that can be opened, each below the root of the process and below
+ * ours. Returns the descriptor, or the last -errno. */
 static int open_debug_file(const struct file_request *q, size_t len)
 {
 	struct span rest = {q->path, len};
@@ -132,6 +134,7 @@ static bool is_trusted_jit_file(int fd, const struct file_request *q)
 	return changed + JIT_FILE_CLOCK_NS >= q->started;
 }
 
+/* Opens the perf map of the process, if it can be trusted. Returns the descriptor or -errno. */
 static int open_perf_map(const struct file_request *q)
 {
 	char path[64], again[64];

@@ -162,7 +162,8 @@ static bool accept_rows_answer(const struct file_answer *a)
 	return !a->has_more == (all.rows.left == 0);
 }
 
-static bool is_answer_valid(const struct file_answer *a, size_t len)
+/* Returns true if the answer is valid. Counts the rows that are still to come. */
+static bool accept_answer(const struct file_answer *a, size_t len)
 {
 	if (len < FILE_ANSWER_HEAD || a->n_bytes != len - FILE_ANSWER_HEAD)
 		return false;
@@ -217,7 +218,7 @@ static bool file_reader_read_answer(void)
 
 	if (n == -EAGAIN)
 		return false;
-	if (n <= 0 || !is_answer_valid(&all.answer, (size_t)n)) {
+	if (n <= 0 || !accept_answer(&all.answer, (size_t)n)) {
 		file_reader_handle_end();
 		return false;
 	}

@@ -103,6 +103,7 @@ static bool mapping_has_path(const struct file_mapping *m, const char *path, con
 	return m->path_len == strlen(want) && memcmp(path, want, m->path_len) == 0;
 }
 
+/* Sets what is at the object's address. Leaves it unchanged if a table is full. */
 static void data_object_store(struct data_object *d, const struct file_data_mapping *found,
 			      const char *path, struct stacks *stacks)
 {

@@ -138,6 +138,7 @@ static int32_t find_mapping_process(const struct stack_resolver *r, const struct
 	return 0;
 }
 
+/* Requests the facts of the mapping's file. Returns false if the reader takes no request now. */
 static bool request_file(struct stack_resolver *r, const struct stack_mapping *m)
 {
 	struct mapped_file *f = &r->files.items[m->file];
@@ -184,6 +185,8 @@ static bool request_files(struct stack_resolver *r)
 	return true;
 }
 
+/* Requests names from the jitdump that the process maps. Returns false if it maps none, or the
+ * reader is busy. */
 static bool request_jitdump_names(struct stack_resolver *r, uint32_t number,
 				  const struct jit_space *j)
 {
@@ -223,6 +226,7 @@ static bool request_jit_names(struct stack_resolver *r, uint32_t number)
 	return true;
 }
 
+/* Sends the requests that are due. Returns false if one could not be sent. */
 static bool request_all_jit_names(struct stack_resolver *r)
 {
 	for (uint32_t i = 1; i <= r->jits.n; i++)

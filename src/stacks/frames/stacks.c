@@ -83,6 +83,7 @@ static uint64_t hash_frame(const struct stack_frame *f)
 	(((n) + 1) * 2 <= (index).n_slots ||                                                       \
 	 OPEN_TABLE_GROW((index).slots, (index).n_slots, SLOTS_FIRST, slot, *slot == 0, hash))
 
+/* Returns the number of the mapping, which is added if it is new, or -ENOMEM. */
 static int stacks_add_mapping(struct stacks *s, const struct stack_mapping *m)
 {
 	size_t slot;

@@ -102,6 +102,8 @@ static int open_followers(struct perf_session *s, const struct cpu_ring *ring)
 	return 0;
 }
 
+/* Opens the event of a CPU and its followers, and attaches the programs. Returns 0; or -errno, and
+ * nothing stays open. */
 static int open_event(struct perf_session *s, unsigned cpu)
 {
 	int error = cpu_rings_add(&s->base.rings, &s->perf.attr, cpu, &s->perf.ring_pages);

@@ -44,6 +44,8 @@ uint32_t rule_pool_size(const struct rule_pool *p)
 	return HASH_COUNT(p->all);
 }
 
+/* Adds a rule without users. NULL: the table or the owner's share is full, or there is no
+ * memory. */
 static struct pooled_rule *rule_pool_add(struct rule_pool *p, uint32_t owner,
 					 const struct unwind_rule *rule)
 {

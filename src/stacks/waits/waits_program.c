@@ -62,6 +62,7 @@ struct waits_program {
 
 /* ---- the life of the programs ---- */
 
+/* Leaves out what this kernel lacks or the config does not need. Returns the switches. */
 static uint32_t prepare_object(struct ebpf_object *o, const struct waits_config *c,
 			       const struct ebpf_features *f)
 {
@@ -279,6 +280,8 @@ bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pi
 
 /* ---- records ---- */
 
+/* Adds a record. Returns false if the queue is full with it, or the record is lost for lack of
+ * memory. */
 static bool queue_add(struct waits_queue *q, const void *record, size_t size)
 {
 	uint64_t head = size;

@@ -118,6 +118,7 @@ static bool check_stacks_are_known(struct waits_session *s, struct waits_total *
 
 #define WITHOUT_WAKER_MAX 65536 /* one more removes all */
 
+/* Adds the growth of a total; subtracts it if it is a total of a waker. */
 static void add_to_waits_without_waker(struct waits_session *s, const struct wait_key *k,
 				       const struct wait_sum *grown)
 {
