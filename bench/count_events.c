@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "analyze/bundle_walk.h"
 #include "analyze/trace_scan.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -23,28 +24,12 @@ struct counts {
 	uint64_t bytes;
 };
 
-static uint64_t count_packed(const struct pb_field *f)
+static uint64_t count_compact(const struct pb_field *columns)
 {
-	struct pb_packed p = pb_packed_of(f);
-	uint64_t v, n = 0;
+	struct compact_sums sums;
 
-	while (pb_packed_next(&p, &v))
-		n++;
-	return n;
-}
-
-static uint64_t count_compact(const struct pb_field *compact)
-{
-	struct pb_dec d;
-	struct pb_field f;
-	uint64_t n = 0;
-
-	pb_dec_init(&d, compact->data, compact->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP ||
-		    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
-			n += count_packed(&f);
-	return n;
+	compact_sum_up(columns, &sums);
+	return sums.switches.n + sums.wakings.n;
 }
 
 static void count_packet(const struct pb_field *packet, struct counts *c)

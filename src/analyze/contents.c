@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/bundle_walk.h"
 #include "analyze/event_counts.h"
 #include "analyze/packets.h"
 #include "base/core/hash_table.h"
@@ -149,66 +150,52 @@ static struct content_row *get_row_of_event(struct contents *c, uint32_t id)
 	return row;
 }
 
-static void contents_add_event(struct contents *c, const struct pb_field *event, size_t bytes)
+static void contents_add_event(struct contents *c, const struct bundle_field *event)
 {
-	struct content_row *row;
-	uint32_t id = 0;
+	struct content_row *row = get_row_of_event(c, event->event);
 
-	pb_for_each (f, event)
-		if (f.data)
-			id = f.id;
-	row = get_row_of_event(c, id);
 	row->count++;
-	row->bytes += bytes;
+	row->bytes += event->raw.len;
 }
 
-static uint64_t count_packed_values(const struct pb_field *f)
+static void contents_add_sum(struct contents *c, const char *name, const struct compact_sum *sum)
 {
-	uint64_t v, n = 0;
-
-	for (struct pb_packed p = pb_packed_of(f); pb_packed_next(&p, &v);)
-		n++;
-	return n;
+	if (sum->bytes)
+		contents_add(c, name, sum->n, sum->bytes);
 }
 
-/* CompactSched: columns of switches (1 to 6, but names in 5), then of wakings (7 to 12). */
-static void contents_add_columns(struct contents *c, const struct pb_field *columns)
+/* Returns how many bytes were added to rows. */
+static size_t contents_add_columns(struct contents *c, const struct pb_field *columns)
 {
-	pb_for_each_raw (r, columns) {
-		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE)
-			contents_add(c, "names of threads in columns", 1, r.len);
-		else if (r.f.id < PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
-			contents_add(c, "sched_switch",
-				     r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
-					     ? count_packed_values(&r.f)
-					     : 0,
-				     r.len);
-		else
-			contents_add(c, "sched_waking",
-				     r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
-					     ? count_packed_values(&r.f)
-					     : 0,
-				     r.len);
-	}
+	struct compact_sums sums;
+
+	compact_sum_up(columns, &sums);
+	contents_add_sum(c, "names of threads in columns", &sums.names);
+	contents_add_sum(c, "sched_switch", &sums.switches);
+	contents_add_sum(c, "sched_waking", &sums.wakings);
+	return sums.names.bytes + sums.switches.bytes + sums.wakings.bytes;
 }
 
 /* Adds the events and columns of a bundle to the rows. Returns how many bytes of the bundle they
  * are. */
 static size_t add_rows_of_bundle(struct contents *c, const struct pb_field *bundle)
 {
+	struct pb_dec d = pb_dec_of(bundle);
+	struct bundle_field field;
 	size_t added = 0;
 
-	pb_for_each_raw (r, bundle) {
-		if (!r.f.data)
+	while (bundle_next(&d, &field)) {
+		const struct pb_field *f = &field.raw.f;
+
+		if (!f->data)
 			continue;
-		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
-			contents_read_descriptor(c, &r.f);
-		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
-			contents_add_event(c, &r.f, r.len);
-			added += r.len;
-		} else if (r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED) {
-			contents_add_columns(c, &r.f);
-			added += r.f.len;
+		if (f->id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
+			contents_read_descriptor(c, f);
+		if (f->id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
+			contents_add_event(c, &field);
+			added += field.raw.len;
+		} else if (f->id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED) {
+			added += contents_add_columns(c, f);
 		}
 	}
 	return added;

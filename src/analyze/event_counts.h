@@ -55,17 +55,3 @@ struct group_count {
 
 /* Returns the sums by group, the largest first. The caller frees *ret. Returns 0 or -ENOMEM. */
 int event_counts_by_group(const struct event_counts *c, struct group_count **ret, size_t *ret_n);
-
-/*
- * Counts the FtraceEvents at the start of the fields of a FtraceEventBundle, [p, end), as long as
- * each has the form in which Perfetto's probes and sonda write nearly every event:
- *
- *	timestamp varint | pid varint | one message, to the end of the event
- *
- * Returns the first field of another form, or end; the caller continues there with a general
- * decoder. *ret_first and *ret_last are the earliest and the latest timestamp other than 0; 0:
- * none.
- */
-const uint8_t *event_counts_add_plain_events(const uint8_t *p, const uint8_t *end,
-					     struct event_counts *counts, uint64_t *ret_first,
-					     uint64_t *ret_last);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/bundle_walk.h"
 #include "analyze/event_counts.h"
 #include "base/core/fnv.h"
 #include "base/core/mem.h"
@@ -41,15 +42,9 @@ const char *ftrace_status_words(uint64_t status)
 }
 
 /*
- *	FtraceEventBundle   cpu | lost_events | event, event, ... | compact_sched | descriptors
- *	FtraceEvent         timestamp | pid | common_flags | one field whose number is the event
- *	CompactSched        packed arrays; switch_timestamp and waking_timestamp have one
- *	                    element an event, the first absolute, the others the distance to
- *	                    the one before
- *
  *	FtraceStats         phase START or END | cpu_stats ... | unknown and failed events
  *
- * Events are counted without being decoded: the field number is enough.
+ * Events are counted without being decoded: the number of their message is enough.
  */
 
 #define PHASE_START 1 /* FtraceStats.Phase */
@@ -80,70 +75,38 @@ static void update_event_span(struct ftrace_scan *s, uint64_t ns)
 
 /* ---- events ---- */
 
-static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
+static bool scan_event(struct ftrace_scan *s, const struct bundle_field *event)
 {
-	uint64_t first, last;
+	struct pb_field generic, name;
 
-	d->cur = event_counts_add_plain_events(d->cur, d->end, &s->counts, &first, &last);
-	update_event_span(s, first);
-	update_event_span(s, last);
-}
-
-static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
-{
-	struct pb_field name;
-	bool ok = true;
-
-	pb_for_each_checked (f, event, ok)
-		switch (f.id) {
-		case PB_FTRACE_EVENT_TIMESTAMP:
-			update_event_span(s, f.u64);
-			break;
-		case PB_FTRACE_EVENT_PID:
-		case PB_FTRACE_EVENT_COMMON_FLAGS:
-			break;
-		case PB_FTRACE_EVENT_GENERIC: /* belongs to no group */
-			s->counts.total++;
-			s->counts.unnamed++;
-			ok &= pb_read(&f, PB_TO(PB_GENERIC_FTRACE_EVENT_EVENT_NAME, &name));
-			break;
-		default:
-			if (f.data)
-				event_counts_add(&s->counts, f.id, 1);
-		}
-	return ok;
-}
-
-/* Extends the time span by the first and the last time of a compact array, and counts its elements
- * as events of the number `event`. */
-static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const struct pb_field *f)
-{
-	struct pb_packed p = pb_packed_of(f);
-	uint64_t n = 0, delta, ns = 0;
-
-	while (pb_packed_next(&p, &delta)) {
-		ns += delta;
-		if (n++ == 0)
-			update_event_span(s, ns);
+	if (event->has_time)
+		update_event_span(s, event->ns);
+	if (event->event != PB_FTRACE_EVENT_GENERIC) {
+		if (event->event)
+			event_counts_add(&s->counts, event->event, 1);
+		return event->valid;
 	}
-	update_event_span(s, ns);
-	if (n)
-		event_counts_add(&s->counts, event, n);
+	s->counts.total++;
+	s->counts.unnamed++; /* belongs to no group */
+	generic = pb_inner_field(&event->raw.f, PB_FTRACE_EVENT_GENERIC);
+	return pb_read(&generic, PB_TO(PB_GENERIC_FTRACE_EVENT_EVENT_NAME, &name)) && event->valid;
+}
+
+static void scan_compact_sum(struct ftrace_scan *s, uint32_t event, const struct compact_sum *sum)
+{
+	update_event_span(s, sum->first_ns);
+	update_event_span(s, sum->last_ns);
+	if (sum->n)
+		event_counts_add(&s->counts, event, sum->n);
 }
 
 static bool scan_compact(struct ftrace_scan *s, const struct pb_field *columns)
 {
-	bool ok = true;
+	struct compact_sums sums;
+	bool ok = compact_sum_up(columns, &sums);
 
-	pb_for_each_checked (f, columns, ok)
-		switch (f.id) {
-		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP:
-			scan_compact_times(s, PB_FTRACE_EVENT_SCHED_SWITCH, &f);
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP:
-			scan_compact_times(s, PB_FTRACE_EVENT_SCHED_WAKING, &f);
-			break;
-		}
+	scan_compact_sum(s, PB_FTRACE_EVENT_SCHED_SWITCH, &sums.switches);
+	scan_compact_sum(s, PB_FTRACE_EVENT_SCHED_WAKING, &sums.wakings);
 	return ok;
 }
 
@@ -173,14 +136,15 @@ static bool scan_error(struct ftrace_scan *s, const struct pb_field *error)
 bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 {
 	struct pb_dec d = pb_dec_of(bundle);
+	struct bundle_field field;
 	uint64_t clock_ns = 0;
-	struct pb_field f;
 	bool ok = true;
 
 	s->bundles++;
 	s->span = (struct bundle_span){0};
-	scan_plain_events(s, &d);
-	while (pb_dec_next(&d, &f))
+	while (bundle_next(&d, &field)) {
+		struct pb_field f = field.raw.f;
+
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
 			s->span.cpu = (uint32_t)f.u64; /* the first field */
@@ -190,8 +154,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 			ok &= f.data && holes_add_range(&s->holes, s->sequence, s->span.cpu, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
-			ok &= f.data && scan_event(s, &f);
-			scan_plain_events(s, &d);
+			ok &= scan_event(s, &field);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
 			ok &= f.data && scan_compact(s, &f);
@@ -221,6 +184,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 			ok &= f.data && scan_error(s, &f);
 			break;
 		}
+	}
 	holes_add_bundle(&s->holes, s->sequence, &s->span);
 	if (s->machine == 0 && s->span.first_ns && (!s->first_ns || s->span.first_ns < s->first_ns))
 		s->first_ns = s->span.first_ns;

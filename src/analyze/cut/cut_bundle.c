@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analyze/bundle_walk.h"
 #include "analyze/cut/cut_differences.h"
 #include "analyze/cut/cut_reader.h"
 #include "analyze/import/bundles.h"
@@ -268,13 +269,14 @@ void cut_bundle_each_time(const struct cut_bundle *b, void (*fn)(void *ctx, int6
 {
 	const struct pb_field *payload = &b->packet->p.payload;
 	struct each_time each = {.b = b, .fn = fn, .ctx = ctx};
-	uint64_t ts;
+	struct pb_dec d = pb_dec_of(payload);
+	struct bundle_field field;
 
-	pb_for_each (f, payload)
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && bundle_event_time(&f, &ts))
-			call_with_trace_time(&each, ts);
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
-			cut_columns_each_time(&f, call_with_trace_time, &each);
+	while (bundle_next(&d, &field))
+		if (field.has_time)
+			call_with_trace_time(&each, field.ns);
+		else if (field.raw.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && field.raw.f.data)
+			cut_columns_each_time(&field.raw.f, call_with_trace_time, &each);
 }
 
 static void cut_bundle_add_event_time(void *ctx, int64_t ts)
@@ -345,24 +347,23 @@ static void put_event_with_time(const struct pb_field *event, uint64_t ts, struc
 }
 
 static void put_event_of_piece(const struct cut_bundle *b, struct cut_piece *piece,
-			       const struct pb_raw *event, struct strbuf *ret)
+			       const struct bundle_field *event, struct strbuf *ret)
 {
-	uint64_t own = 0;
 	int64_t ts = 0;
 
 	/* An event without a time is in the first piece: readers count it as an error. */
-	if (!bundle_event_time(&event->f, &own) || !convert_to_own_time(b, own, &ts)) {
+	if (!event->has_time || !convert_to_own_time(b, event->ns, &ts)) {
 		if (piece->leads)
-			strbuf_add(ret, event->data, event->len);
+			strbuf_add(ret, event->raw.data, event->raw.len);
 		return;
 	}
 	if (!piece_contains_time(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
-		put_event_with_time(&event->f, (uint64_t)ts, ret);
+		put_event_with_time(&event->raw.f, (uint64_t)ts, ret);
 	else
-		strbuf_add(ret, event->data, event->len);
-	piece->written_last = MAX(piece->written_last, b->rewrites ? (uint64_t)ts : own);
+		strbuf_add(ret, event->raw.data, event->raw.len);
+	piece->written_last = MAX(piece->written_last, b->rewrites ? (uint64_t)ts : event->ns);
 }
 
 /* Returns true if a range of lost events ends in the piece. */
@@ -421,14 +422,15 @@ static void put_compact_columns(const struct cut_bundle *b, struct cut_piece *pi
 }
 
 static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *piece,
-				 const struct pb_raw *raw, struct strbuf *ret)
+				 const struct bundle_field *field, struct strbuf *ret)
 {
+	const struct pb_raw *raw = &field->raw;
 	const struct pb_field *f = &raw->f;
 
 	switch (f->id) {
 	case PB_FTRACE_EVENT_BUNDLE_EVENT:
 		if (f->data)
-			put_event_of_piece(b, piece, raw, ret);
+			put_event_of_piece(b, piece, field, ret);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
 		if (f->data)
@@ -460,8 +462,11 @@ static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *p
 
 int cut_bundle_write_piece(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret)
 {
-	pb_for_each_raw (r, &b->packet->p.payload)
-		cut_bundle_put_field(b, piece, &r, ret);
+	struct pb_dec d = pb_dec_of(&b->packet->p.payload);
+	struct bundle_field field;
+
+	while (bundle_next(&d, &field))
+		cut_bundle_put_field(b, piece, &field, ret);
 	if (piece->previous_end)
 		cut_put_number(ret, PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP,
 			       piece->previous_end);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/bundle_walk.h"
 #include "analyze/import/bundles.h"
 #include "analyze/import/cpus.h"
 #include "analyze/import/ftrace_rows.h"
@@ -60,16 +61,16 @@ static void queue_event(const struct bundle *b, uint32_t queue, const struct que
 /* ---- events ---- */
 
 static void ftrace_tokens_read_event(const struct bundle *b, uint32_t queue,
-				     const struct pb_field *f)
+				     const struct bundle_field *event)
 {
-	struct queued_event e = {.data = f->data, .a = (uint32_t)f->len, .b = b->sequence_state};
-	uint64_t ts;
+	struct queued_event e = {
+		.data = event->raw.f.data, .a = (uint32_t)event->raw.f.len, .b = b->sequence_state};
 
-	if (!bundle_event_time(f, &ts)) {
+	if (!event->has_time) {
 		stats_add(b->im->store, STAT_FTRACE_BUNDLE_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 		return;
 	}
-	if (convert_event_time(b, (int64_t)ts, &e.ts))
+	if (convert_event_time(b, (int64_t)event->ns, &e.ts))
 		queue_event(b, queue, &e);
 }
 
@@ -260,8 +261,9 @@ void tokenize_bundle(struct import *im, struct machine *m, const struct packet *
 {
 	struct bundle b = {.im = im, .m = m, .sequence_state = seq ? seq->state : NULL_U32};
 	struct bundle_head h;
+	struct bundle_field field;
+	struct pb_dec d = pb_dec_of(&p->payload);
 	uint32_t queue = NULL_U32;
-	bool ok = true;
 
 	bundle_head_read(&p->payload, &h);
 	b.cpu = (uint32_t)MIN(h.cpu.u64, (uint64_t)MAX_CPUS);
@@ -281,15 +283,17 @@ void tokenize_bundle(struct import *im, struct machine *m, const struct packet *
 	pb_for_each (f, h.columns.id ? &p->payload : PB_BYTES(NULL, 0))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
 			queue_compact_rows(&b, &f);
-	pb_for_each_checked (f, &p->payload, ok) {
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && queue == NULL_U32)
+	while (bundle_next(&d, &field)) {
+		const struct pb_field *f = &field.raw.f;
+
+		if (f->id == PB_FTRACE_EVENT_BUNDLE_EVENT && queue == NULL_U32)
 			queue = get_cpu_queue(im, m, b.cpu, QUEUE_FTRACE);
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && f.len <= UINT32_MAX)
-			ftrace_tokens_read_event(&b, queue, &f);
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS && f.data)
-			add_field_descriptions(&b, &f, false);
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS && f.data)
-			add_field_descriptions(&b, &f, true);
+		if (f->id == PB_FTRACE_EVENT_BUNDLE_EVENT && f->data && f->len <= UINT32_MAX)
+			ftrace_tokens_read_event(&b, queue, &field);
+		else if (f->id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS && f->data)
+			add_field_descriptions(&b, f, false);
+		else if (f->id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS && f->data)
+			add_field_descriptions(&b, f, true);
 	}
-	im->undecodable += !ok;
+	im->undecodable += !pb_dec_ok_of(&d, &p->payload);
 }

@@ -354,7 +354,8 @@ FIXTURE_TEST(invalid_stats_are_refused)
 	assert_false(scan_stats(2, "cpu_stats: 1"));
 }
 
-/* What an event of any bytes says, field by field. */
+/* What an event of any bytes says, field by field. A time at its beginning counts, else the last
+ * one. */
 struct said {
 	bool ok;
 	uint64_t events, ns;
@@ -363,13 +364,18 @@ struct said {
 static struct said said_by(const uint8_t *data, size_t len)
 {
 	struct said said = {0};
+	bool leads = false;
 	struct pb_field f;
 	struct pb_dec d;
 
 	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
-			said.ns = MAX(said.ns, f.u64);
+	for (bool first = true; pb_dec_next(&d, &f); first = false) {
+		if (first && f.id == PB_FTRACE_EVENT_TIMESTAMP && f.wire_type == PB_WIRE_VARINT)
+			leads = true;
+		if (f.id == PB_FTRACE_EVENT_TIMESTAMP && (first || !leads))
+			said.ns = f.data ? 0 : f.u64;
+		else if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
+			continue;
 		else if (f.id != PB_FTRACE_EVENT_PID && f.id != PB_FTRACE_EVENT_COMMON_FLAGS &&
 			 f.id != PB_FTRACE_EVENT_GENERIC && f.data)
 			said.events++;
