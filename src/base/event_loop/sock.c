@@ -112,7 +112,8 @@ static int errno_of_lookup(int gai)
 	}
 }
 
-/* Splits HOST:PORT. */
+/* Splits HOST:PORT. *ret_port points into text. Returns 0, -EINVAL if the port is invalid, or
+ * -ENAMETOOLONG. */
 static int tcp_split(const char *text, char ret_host[static MAX_HOST], const char **ret_port)
 {
 	const char *colon = strrchr(text, ':');
@@ -247,7 +248,7 @@ static void tune_tcp(int fd)
 }
 
 /* Repeats connect() so that it blocks: the kernel queues the callers that wait for room in the
- * backlog. */
+ * backlog. Returns 0 or -errno; -EAGAIN if there is no room within wait_ms. */
 static int wait_for_backlog(int fd, const struct address *a, unsigned wait_ms)
 {
 	const struct timeval wait = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
@@ -292,7 +293,7 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd)
 }
 
 /* Removes the socket file of a server that has ended. Returns 0, or -EADDRINUSE if the server still
- * runs or the file is not a socket. */
+ * runs or the file is not a socket, or another -errno. */
 static int remove_stale_socket(const struct address *a, struct err_text *e)
 {
 	const char *path = a->un.sun_path;
@@ -341,7 +342,7 @@ static int bind_and_listen(const struct address *a, int *ret_fd)
 	return 0;
 }
 
-static int listen_error(int r, const char *address, struct err_text *e)
+static int set_listen_error(int r, const char *address, struct err_text *e)
 {
 	switch (r) {
 	case -EADDRINUSE:
@@ -364,7 +365,7 @@ int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 	struct address a;
 	int r = parse_address(address, true, &a);
 	bool is_path = r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH;
-	/* held to the end */
+	/* held until the return */
 	_cleanup_(closep) __attribute__((unused)) int lock =
 		is_path ? lock_dir_of_socket(a.un.sun_path) : -1;
 
@@ -374,7 +375,7 @@ int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 		r = bind_and_listen(&a, ret_fd);
 	if (r < 0 && why.text[0])
 		return err_set(e, r, "%s", why.text);
-	return r < 0 ? listen_error(r, address, e) : 0;
+	return r < 0 ? set_listen_error(r, address, e) : 0;
 }
 
 int sock_accept(int listen_fd, int *ret_fd)

@@ -141,7 +141,8 @@ static int start_threads(void)
 		sem_init(&c->work, 0, 0);
 		sem_init(&c->done, 0, 0);
 		r = thread_start(NULL, STACK_BYTES, background_close_run, c);
-		/* libc starts a thread with calls that a system call filter does not allow. */
+		/* libc starts a thread with system calls that the later filter does not allow, so
+		 * wait until the thread runs. */
 		if (r == 0)
 			await_semaphore(&c->done);
 	}

@@ -82,7 +82,7 @@ int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_lis
 
 int helper_confine_parser(size_t memory)
 {
-	/* rt_sigprocmask: of getrandom() in glibc 2.41 */
+	/* getrandom() of glibc 2.41 calls rt_sigprocmask */
 	static const char *const calls[] = {
 		"brk",		"close",   "exit_group", "fcntl",   "fstat",
 		"getrandom",	"lseek",   "munmap",	 "mremap",  "madvise",

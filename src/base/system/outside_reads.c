@@ -107,8 +107,8 @@ static void outside_reads_serve(int fd)
 	}
 }
 
-/* Takes from the child the rights that it does not need. If the kernel refuses a restriction, the
- * child keeps those rights. */
+/* Drops the rights that the child does not need. If the kernel refuses a restriction, the child
+ * keeps those rights. */
 static void outside_reads_confine(void)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_NICE, CAP_SYS_PTRACE};

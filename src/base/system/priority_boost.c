@@ -176,7 +176,8 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 			r = set_boosted_nice();
 		break;
 	case PRIORITY_BOOST_OTHER:
-		/* Priority 0 requests no boost, and under nice(1) a user must not raise it. */
+		/* Priority 0 requests no boost, so the nice value of the start applies: a user may
+		 * not lower one that nice(1) has set. */
 		r = set_scheduling(SCHED_OTHER, 0, boost.priority ? -(int)boost.priority : s->nice);
 		break;
 	case PRIORITY_BOOST_NONE:

@@ -71,7 +71,8 @@ ssize_t sock_receive(int sock, const struct iovec *iov, size_t n_iov, int flags,
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	/* MSG_CTRUNC: this process has no descriptor left, so some of the message are lost. */
+	/* MSG_CTRUNC: this process cannot open more descriptors, so some of the message are
+	 * lost. */
 	if (pass_received_fds(&msg, on_fd, ctx) > max_fds || msg.msg_flags & MSG_CTRUNC)
 		return -ETOOMANYREFS;
 	return n;
