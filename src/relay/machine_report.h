@@ -8,6 +8,7 @@ struct event_base;
  * know. */
 struct machine_report;
 
-/* service is borrowed. Returns 0, or -ENOMEM or another -errno of the loop. */
+/* service: the address of its producer socket, borrowed. Returns 0, or -ENOMEM or another -errno of
+ * the loop. */
 int machine_report_new(struct event_base *loop, const char *service, struct machine_report **ret);
 void machine_report_free(struct machine_report *m); /* No-op for NULL */

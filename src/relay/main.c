@@ -196,7 +196,7 @@ static int enter_sandbox(const struct relay_options *o, struct err_text *e)
 		r = unprivileged_enter(&u, e);
 	if (r < 0)
 		return r;
-	/* Last, so that its threads inherit what this thread has dropped, and the filter. */
+	/* Last, so that its threads have no more rights than this thread, and the same filter. */
 	r = background_close_start();
 	return r < 0 ? err_set(e, r, "cannot start threads: %s", strerror(-r)) : 0;
 }

@@ -75,7 +75,7 @@ static void relayed_free(struct relayed *c)
 	stream_stop(&c->back);
 	event_freep(&c->connected);
 	closep(&c->service);
-	/* The queue of the socket may hold descriptors. */
+	/* The queue of the socket may hold descriptors, which may block when they are closed. */
 	background_close(TAKE_FD(c->producer), c->uid);
 	TAILQ_REMOVE(&r->list, c, link);
 	r->n--;

@@ -36,8 +36,8 @@ static inline bool pb_enc_has_room(const struct pb_enc *e, ptrdiff_t n)
 /* Appends raw bytes, across ranges if necessary. data may be NULL if len is 0. */
 static inline void pb_enc_raw(struct pb_enc *e, const void *data, size_t len)
 {
-	/* One compare for both cases: 0 - 1 is the largest value, and the slow part then does
-	 * nothing. */
+	/* One compare for both cases: if len is 0, len - 1 is the largest value, and the slow part
+	 * does nothing. */
 	if (__builtin_expect(len - 1 >= (size_t)(e->end - e->cur), 0)) {
 		pb_enc_raw_slow(e, data, len);
 		return;

@@ -315,7 +315,7 @@ void polled_source_stop(void *instance)
 	p->stopping = true;
 	evtimer_del(p->next_slice);
 	evtimer_del(p->tick);
-	/* A pass that has not ended by now is long: another one would be, too. */
+	/* A pass that has not ended yet takes long, and so would another one. */
 	if (p->in_pass && !p->is_waited_for)
 		p->in_pass = false;
 	else

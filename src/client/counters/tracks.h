@@ -84,7 +84,7 @@ void tracks_begin(struct tracks *t, uint64_t ns);
 void tracks_set(struct tracks *t, uint32_t track, int64_t v);
 void tracks_set_double(struct tracks *t, uint32_t track, double v);
 /* Writes the collected values (up to 9 values of one time are one packet). Call it before anything
- * else is written with the writer. The two functions below include it. */
+ * else is written with the writer. tracks_flush() and tracks_clear() include it. */
 void tracks_end(struct tracks *t);
 void tracks_flush(struct tracks *t);
 void tracks_clear(struct tracks *t);

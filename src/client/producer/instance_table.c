@@ -434,7 +434,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 	if (!config)
 		config = &empty_config;
 	if (!h) {
-		/* Some services start without a set-up. */
+		/* Some services start a data source without having set it up. */
 		r = instance_table_add(s, id, config);
 		h = instance_table_find(s, id);
 	}

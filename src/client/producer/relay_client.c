@@ -82,7 +82,8 @@ static void store_round_trip(struct relay_client *l)
 	uint64_t took = clock_mono_ns() - l->sent_ns;
 
 	if (l->n_calls++ == 0 || took < l->fastest_ns) {
-		/* Calls that were compared with a slower one are compared anew. */
+		/* The calls so far were compared with a slower one, so the steady ones are counted
+		 * anew. */
 		if (l->n_calls == 1 || l->fastest_ns - took > STEADY_NS)
 			l->n_steady = 0;
 		l->fastest_ns = took;

@@ -235,8 +235,8 @@ static void push_released_chunk(struct arbiter *a, const struct commit_move *mov
 	uint32_t top = atomic_load_explicit(&a->top, memory_order_relaxed);
 	struct released *g = &a->released[n];
 
-	/* Only a service that breaks the rules frees a chunk that was not sent. Such a chunk is
-	 * lost. */
+	/* The chunk is already on the stack if a service breaks the rules and frees a chunk that
+	 * was not sent. The chunk is then lost. */
 	if (atomic_exchange_explicit(&g->waits, true, memory_order_acquire))
 		return;
 	g->move = *move;

@@ -500,7 +500,7 @@ static int bind_port(struct channel *c, enum channel_port port, bool with_identi
 	struct machine_identity identity;
 	int r = pb_mem_init(&m);
 
-	/* A remote service cannot verify it. */
+	/* The service writes the identity into traces. It cannot verify it. */
 	if (r == 0 && with_identity) {
 		machine_identity_read(&identity);
 		machine_identity_put(&m.enc, &identity, getpid(), (int32_t)geteuid());

@@ -29,10 +29,10 @@ struct patch_list {
 
 /* Called before the encoder leaves a chunk: redirects each open length field of its current range
  * to a slot. proto carries the ids of the chunk; offsets count from payload. Finished slots must
- * have been taken before. Returns true if a length field was open. */
+ * have been popped before. Returns true if a length field was open. */
 bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
 		       const uint8_t *payload);
 
-/* Takes one patch whose message was closed meanwhile, and sets its `more`. Returns false if there
- * is none. */
+/* Removes one patch whose message was closed meanwhile and stores it in *ret. ret->more tells
+ * whether the list has more of the chunk. Returns false if there is none. */
 bool patch_list_pop_finished(struct patch_list *l, struct chunk_patch *ret);

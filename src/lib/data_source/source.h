@@ -122,5 +122,6 @@ struct source *source_next(int after);
 /* Sets *ret to the serialized DataSourceDescriptor of the source with this index, which the caller
  * frees. ctx is unused. Returns 0, -ENOENT or -ENOMEM. Any thread. */
 int source_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len);
-/* Takes a source without instances and users off the list, and frees it. For the loop's thread. */
+/* Removes a source without instances and users from the list, and frees it. For the loop's
+ * thread. */
 void source_remove(struct source *s);

@@ -376,7 +376,7 @@ SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, vo
 	return move_message(s, session_call(s, send_query, NULL, &d), ret, ret_len);
 }
 
-/* The channel stops reading when the program has not taken this number of bytes. */
+/* The channel stops reading while the program has this many bytes to take. */
 #define PAUSE_BYTES (4u << 20)
 
 /* ---- on the loop's thread ---- */

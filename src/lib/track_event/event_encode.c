@@ -206,7 +206,8 @@ static void write_name(struct event_encoder *x, const struct event *ev,
 
 /* ---- counters ---- */
 
-/* Returns the value to write: for an incremental counter, the difference from the last one. */
+/* Returns the value to write: for an incremental counter, the difference from the last one, which
+ * is then replaced by value. */
 static int64_t counter_value_to_write(struct event_encoder *x, const struct sonda_track *t,
 				      uint64_t uuid, int64_t value)
 {
