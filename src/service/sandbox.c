@@ -69,6 +69,6 @@ int sandbox_enter(struct err_text *e)
 						      .n_keep = raise_limits() ? 0 : 1,
 						      .calls = own_calls},
 			       e);
-	/* Last, so that the threads inherit what this thread has dropped, and the filter. */
+	/* Last, so that its threads have no more rights than this thread, and the same filter. */
 	return r < 0 ? r : sandbox_skip(e);
 }

@@ -117,7 +117,7 @@ void service_free(struct service *s)
 {
 	if (!s)
 		return;
-	/* Sessions end with their consumers, and stop the data sources of producers. */
+	/* The consumers first: sessions end with them, and stop the data sources of producers. */
 	ipc_host_free(s->consumer_host);
 	sessions_deinit(&s->sessions);
 	ipc_host_free(s->producer_host);
@@ -133,7 +133,8 @@ struct sessions *service_sessions(struct service *s)
 
 void service_tick(struct service *s)
 {
-	/* A flood of requests of other users' producers deserves no priority. */
+	/* Work for producers that are not root's should not be boosted, even if they send many
+	 * requests. */
 	s->sessions.boost.ordinary_ns = s->quota.producers_ns;
 	priority_boost_tick(&s->sessions.boost);
 }

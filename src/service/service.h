@@ -36,10 +36,10 @@ int service_new(struct event_base *loop, const struct service_options *options,
 /* Ends every session and connection. NULL is allowed. */
 void service_free(struct service *s);
 
-/* Each of these two calls accepts connections on a listening socket. It owns the socket, even on
- * failure; several of each kind are allowed. Consumers connect by AF_UNIX. An abstract socket has
- * no permissions, so it serves root and our own user only. Producers may connect by TCP and vsock
- * from the addresses in allow (borrowed for the service's life; NULL: none). Returns 0 or
+/* Each of the two calls below accepts connections on a listening socket. It owns the socket, even
+ * on failure; several of each kind are allowed. Consumers connect by AF_UNIX. An abstract socket
+ * has no permissions, so it serves root and our own user only. Producers may connect by TCP and
+ * vsock from the addresses in allow (borrowed for the service's life; NULL: none). Returns 0 or
  * -errno. */
 enum producer_socket {
 	PRODUCERS_ONLY,

@@ -164,8 +164,8 @@ void tb_seq_drop_up_to(struct trace_buffer *b, struct tb_record *rec);
 
 /* ---- buffer_store.c ---- */
 
-/* Returns the first unread record at *position or after and sets *position to it; NULL at the
- * end. */
+/* Returns the first unread record at *position or after and sets *position to it; NULL at the end.
+ * Joins the runs of free space before it. */
 struct tb_record *tb_ring_find_unread(struct tb_ring *r, tb_position *position);
 /* Drops the old records in [wr, limit), so that this range can be overwritten. */
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);

@@ -553,8 +553,8 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 
 /* ---- appending one buffer to another ---- */
 
-/* Records of one chunk are appended in their order: the first part of a chunk is known when its
- * rest follows. */
+/* Appends a record of the sequence `from` to `to`, or counts it as discarded. The records of a
+ * chunk are appended in their order, so its first part is stored when the rest follows. */
 static void append_record_of_clone(struct trace_buffer *to, const struct tb_seq *from,
 				   struct tb_record *rec)
 {

@@ -279,8 +279,8 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
 	return 0;
 }
 
-/* Takes file and buffers at the same moment, so that no data moves from the buffers to the file in
- * between. After a failure the source is unchanged. */
+/* Clones the file and the buffers at the same moment, so that no data moves from the buffers to the
+ * file in between. After a failure the source is unchanged. */
 static int make_session_with_file(struct pending_clone *p, struct session **ret, struct err_text *e)
 {
 	struct file_writer *from = session_file(p->source), *file;
@@ -300,7 +300,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 		return r;
 	}
 	session_adopt_file(*ret, file);
-	/* The flush is over, and the next tick of the source's file may be far away. */
+	/* The flush is over, and the next tick of the source's file may be much later. */
 	file_writer_on_flushed(from, 0);
 	return 0;
 }
@@ -367,8 +367,7 @@ static bool memory_is_prepared(const struct pending_clone *p)
 	return p->no_memory || p->preparing == trace_n_buffers(session_trace(p->source));
 }
 
-/* Takes the groups that are flushed and prepared; with a file, all are taken together at the
- * end. */
+/* Clones the groups that are flushed and prepared; with a file, all together at the end. */
 static void clone_advance(struct pending_clone *p)
 {
 	bool ready = true;

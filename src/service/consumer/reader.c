@@ -69,7 +69,7 @@ static void reader_end_packet(struct reader *r)
 	put_varint_into_reply(r, 1);
 }
 
-static void end_slice_of_packet(struct reader *r)
+static void open_next_slice_or_end_packet(struct reader *r)
 {
 	if (r->packet_left > 0)
 		r->slice_left = open_slice_of_packet(r, r->packet_left);
@@ -151,7 +151,7 @@ static void reader_sink_bytes(struct packet_sink *sink, const void *data, size_t
 		p += n;
 		len -= n;
 		if (r->slice_left == 0)
-			end_slice_of_packet(r);
+			open_next_slice_or_end_packet(r);
 	}
 }
 

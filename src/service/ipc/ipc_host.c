@@ -358,7 +358,7 @@ static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, con
 }
 
 /* Stores the identity that the peer has sent, unless a method was called before: an endpoint relies
- * on its peer not to change. On a unix socket, only relays send an identity. One that does not
+ * on its peer not to change. On a unix socket, only relays send an identity. A socket that does not
  * accept relays disconnects the peer; otherwise the producers of another machine would be taken for
  * processes of this one. */
 static void set_peer_identity(struct ipc_conn *c, const struct frame *f)

@@ -51,7 +51,7 @@ bool remote_address_same(const struct remote_address *a, const struct remote_add
  *	a relay on   both: the user that the kernel names is its address
  *	AF_UNIX
  *
- * The uid of a remote peer is never that of root: it would be root of another machine, or a lie.
+ * The uid of a remote peer is never that of root: it would be root of another machine, or invented.
  */
 struct ipc_peer {
 	bool is_remote;

@@ -300,7 +300,7 @@ static void report_suppressed_messages(struct quota_log_user *u)
 
 /* Returns the entry of the user. If there is none, assigns a free one to the user, or returns the
  * one that all further users share. */
-static struct quota_log_user *find_log_entry(struct quota_log *l, uint64_t user)
+static struct quota_log_user *find_or_assign_log_entry(struct quota_log *l, uint64_t user)
 {
 	struct quota_log_user *unused = NULL;
 
@@ -328,6 +328,6 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 	l->others.user = QUOTA_NO_USER;
 	report_suppressed_messages(&l->others);
 	va_start(ap, fmt);
-	log_write_limited_va(&find_log_entry(l, user)->limit, level, fmt, ap);
+	log_write_limited_va(&find_or_assign_log_entry(l, user)->limit, level, fmt, ap);
 	va_end(ap);
 }

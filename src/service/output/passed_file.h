@@ -24,8 +24,9 @@ struct passed_file passed_file_release(struct passed_file *f);
  * file system. Returns 0 or -errno. */
 int passed_file_stat(int fd, struct statx *ret);
 
-/* Takes the file that came with the current request of the connection. Returns no file if none came
- * (e is "") or if the file is refused (e has the reason). Only a regular file, a pipe, /dev/null
- * and /dev/full are accepted. A write to another type may block, and the receiver of a socket would
- * get the uid and pid of the service with the data (SCM_CREDENTIALS). */
+/* Returns the file that came with the current request of the connection; the caller owns it.
+ * Returns no file if none came (e is "") or if the file is refused (e has the reason). Only a
+ * regular file, a pipe, /dev/null and /dev/full are accepted. A write to another type may block,
+ * and the receiver of a socket would get the uid and pid of the service with the data
+ * (SCM_CREDENTIALS). */
 struct passed_file passed_file_adopt(struct ipc_conn *conn, struct err_text *e);

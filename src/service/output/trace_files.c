@@ -163,6 +163,8 @@ static struct file_part *choose_part_of_sequence(struct trace_files *f)
 
 /* ---- packets in ---- */
 
+/* Returns the file for the next packet, of this size, or NULL to drop it. If the packet has no room,
+ * begins the next file, or sets f->full without a rotation. */
 static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 {
 	bool has_room;

@@ -234,7 +234,7 @@ static void decode_patch(struct patches *p, const struct pb_field *message)
 		p->n_bad++;
 		return;
 	}
-	/* Also counted above the limit, so that apply_patches() refuses all. */
+	/* Patches above the limit are counted, too, so that apply_patches() refuses all. */
 	if (p->n < LIMIT_PATCHES_PER_CHUNK)
 		p->list[p->n] = patch;
 	p->n++;

@@ -61,8 +61,8 @@ static int extension_unzip(uint8_t *data, size_t len, uint8_t **ret, size_t *ret
 	return 0;
 }
 
-/* Sets d->gzip. Returns 0, -EINVAL if the data is no descriptor set, or -ENOMEM. */
-static int check_descriptor(struct extension_descriptor *d)
+/* Returns 0, -EINVAL if the data is no descriptor set, or -ENOMEM. */
+static int check_descriptor_and_set_gzip(struct extension_descriptor *d)
 {
 	_cleanup_(freep) uint8_t *set = NULL;
 	size_t len;
@@ -93,7 +93,7 @@ int extensions_load(struct extensions *x, const char *path, struct err_text *e)
 	}
 	d->len = b.len;
 	d->data = (uint8_t *)strbuf_take(&b);
-	r = d->data ? check_descriptor(d) : -ENOMEM;
+	r = d->data ? check_descriptor_and_set_gzip(d) : -ENOMEM;
 	if (r == 0) {
 		x->n++;
 		return 0;

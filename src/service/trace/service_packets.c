@@ -409,7 +409,8 @@ static void put_trace_stats(struct writer_state *w)
 	struct trace_filter *f = w->trace->filter;
 	size_t counted = 0, len = make_stats_packet(w);
 
-	/* The filter's statistics count this packet as output, and so change its size. */
+	/* The filter's statistics count this packet, too, which may change its size. Repeat until
+	 * the size is stable. */
 	for (int i = 0; f && len != counted && i < MAX_STATS_TRIES; i++) {
 		trace_filter_count_unfiltered(f, (int64_t)len - (int64_t)counted);
 		counted = len;

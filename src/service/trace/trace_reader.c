@@ -31,7 +31,8 @@ static void pass_unfiltered(struct packet_sink *sink, const struct trace_packet 
 	sink->bytes(sink, trailer, trailer_len);
 }
 
-/* Filters a packet and its trailer. Returns false if the packet must be dropped. */
+/* Filters a packet and its trailer. Returns true and the result, borrowed until the next call;
+ * false if the packet must be dropped. */
 static bool trace_reader_filter(struct trace *t, const struct trace_packet *packet,
 				const uint8_t *trailer, size_t trailer_len, const uint8_t **ret,
 				size_t *ret_len)
