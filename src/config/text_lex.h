@@ -72,8 +72,10 @@ struct text_parser {
 void text_parser_init(struct text_parser *p, const char *name, const char *text, size_t len,
 		      struct strbuf *errors);
 
+/* Reads the next token into p->token. */
 void text_parser_advance(struct text_parser *p);
 
+/* Reports an error about the n bytes at `at`. */
 void text_parser_error(struct text_parser *p, const char *at, size_t n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void text_parser_out_of_memory(struct text_parser *p);

@@ -86,7 +86,8 @@ static int find_service(struct program *p, struct err_text *e)
 	return r < 0 ? err_set(e, r, SERVICE_VARIABLE "=%.200s: %s", address, strerror(-r)) : 0;
 }
 
-/* The kernel knows the process and the user of a peer only if the socket is a unix socket. */
+/* The kernel knows the process and the user of a peer only if the socket is a unix socket. Returns
+ * 0, or -errno and sets e. */
 static int listen_for_producers_of_this_machine(struct program *p, const char *address,
 						const struct relay_options *o, struct err_text *e)
 {

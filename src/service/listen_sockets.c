@@ -115,6 +115,8 @@ static void move_socket_to_end(struct inherited *s, size_t i)
 	s->fds[s->n - 1] = fd;
 }
 
+/* Adds the sockets that systemd has passed, if any, to s; the consumers' socket is the last one.
+ * Returns 0, or -errno and sets e. */
 static int inherit_from_systemd(struct inherited *s, struct err_text *e)
 {
 	const char *names = getenv("LISTEN_FDNAMES");
@@ -140,6 +142,7 @@ static int inherit_from_systemd(struct inherited *s, struct err_text *e)
 
 /* ---- Android ---- */
 
+/* Like inherit_from_systemd(), for the sockets of the variables of Android. */
 static int inherit_from_android(struct inherited *s, struct err_text *e)
 {
 	static const char *const variables[] = {"ANDROID_SOCKET_traced_producer",
@@ -217,7 +220,7 @@ static int listen_on(struct sockets *s, const char *address, const struct sock_p
 /* ---- all sockets ---- */
 
 /* Listens for producers. TCP and vsock do not authenticate the peer, so the options must list the
- * addresses that may connect. */
+ * addresses that may connect. Returns 0, or -errno and sets e. */
 static int listen_for_producers(struct sockets *s, const char *address,
 				const struct socket_options *o, struct err_text *e)
 {

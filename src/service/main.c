@@ -265,7 +265,8 @@ static int parse_user(const char *text, uid_t *ret, struct err_text *e)
 	return 0;
 }
 
-/* Parses a list of names and numbers, separated by commas, in place. */
+/* Adds the users of a list of names and numbers, separated by commas. Modifies the list. Returns 0,
+ * or -errno and sets e. */
 static int add_system_users(struct options *o, char *list, struct err_text *e)
 {
 	char *rest = NULL;

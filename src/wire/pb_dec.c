@@ -27,7 +27,7 @@ static const uint8_t *get_varint_bytewise(const uint8_t *p, const uint8_t *end, 
 	return NULL;
 }
 
-/* Joins eight groups of 7 bits to 56 bits, pair by pair. */
+/* Returns the 56 bits of eight groups of 7 bits, joined pair by pair. */
 static uint64_t join_groups_of_7_bits(uint64_t w)
 {
 	w = (w & 0x007f007f007f007f) | (w & 0x7f007f007f007f00) >> 1;
@@ -60,6 +60,7 @@ static const uint8_t *get_fixed(const uint8_t *p, const uint8_t *end, size_t siz
 	return p + size;
 }
 
+/* Reads the value of a field whose tag was read. Returns its end, or NULL if it is malformed. */
 static const uint8_t *get_field_value(const uint8_t *p, const uint8_t *end, struct pb_field *f)
 {
 	f->data = NULL;

@@ -33,15 +33,16 @@ static inline struct smb_page_header *smb_page(const struct smb *m, uint32_t pag
 	return (struct smb_page_header *)(m->base + (size_t)page * m->page_size);
 }
 
-/* Pairs with smb_exchange_word(): the data that the other side wrote before a state change is
- * visible. */
+/* Returns the header word. Pairs with smb_exchange_word(): the data that the other side wrote
+ * before a state change is visible. */
 static inline uint32_t smb_load_word(const struct smb *m, uint32_t page)
 {
 	return atomic_load_explicit(&smb_page(m, page)->word, memory_order_acquire);
 }
 
-/* Exchanges the header word if it equals *expected, else loads it into *expected. acq_rel: earlier
- * writes into a chunk are visible to a process that sees its new state. */
+/* Replaces the header word by `word` and returns true if it equals *expected; else loads it into
+ * *expected. acq_rel: earlier writes into a chunk are visible to a process that sees its new
+ * state. */
 static inline bool smb_exchange_word(const struct smb *m, uint32_t page, uint32_t *expected,
 				     uint32_t word)
 {

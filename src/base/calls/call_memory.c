@@ -154,7 +154,7 @@ static bool call_put_open_how(const void *bytes, size_t len, struct strbuf *b)
 	return true;
 }
 
-/* Appends the first fields of struct clone_args. */
+/* Appends the first fields of struct clone_args. Returns false if it is too short. */
 static bool call_put_clone3(const void *bytes, size_t len, struct strbuf *b)
 {
 	uint64_t c[5]; /* flags, pidfd, child_tid, parent_tid, exit_signal */

@@ -56,7 +56,7 @@ enum sock_family sock_family_of(const char *address)
 }
 
 /* Converts the text of a unix address. An abstract name has a NUL in place of its '@', and none at
- * the end. A path ends in a NUL. */
+ * the end. A path ends in a NUL. Returns 0, -EINVAL or -ENAMETOOLONG. */
 static int parse_unix_address(const char *text, bool abstract, struct address *ret)
 {
 	size_t len = strlen(text);
@@ -136,7 +136,8 @@ static int tcp_split(const char *text, char ret_host[static MAX_HOST], const cha
 }
 
 /* HOST:PORT is the IPv4 address of the host if it has one, as for Perfetto: localhost often has an
- * IPv6 address as well, on which no service listens. [HOST]:PORT may be any address. */
+ * IPv6 address as well, on which no service listens. [HOST]:PORT may be any address. Returns 0 or
+ * -errno. */
 static int resolve_tcp_address(const char *text, bool listen, struct address *ret)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;

@@ -59,7 +59,7 @@ int sock_permissions_parse(const char *group, const char *mode, struct sock_perm
 }
 
 /* Sets the group of a socket's file, then its mode, so that the new mode never applies to the old
- * group. */
+ * group. Returns 0, or -errno and sets e. */
 static int sock_permissions_set(const char *path, const struct sock_permissions *p,
 				struct err_text *e)
 {

@@ -28,7 +28,7 @@ int sock_permissions_parse(const char *group, const char *mode, struct sock_perm
  * permissions cannot be set, *ret_fd is set nevertheless and the caller closes it. */
 int sock_listen_with(const char *address, const struct sock_permissions *p, int *ret_fd,
 		     struct err_text *e);
-/* Listens with mode 0600: only this user and root may connect. */
+/* Like sock_listen(), with mode 0600: only this user and root may connect. */
 int sock_listen_for_own_user(const char *address, int *ret_fd, struct err_text *e);
 
 /* As root, creates the directory of the default addresses if the address is in it, unless a unit of

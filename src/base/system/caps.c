@@ -59,7 +59,7 @@ int caps_keep_only(const unsigned *keep, size_t n)
 	return capng_apply(which) < 0 ? -EPERM : 0;
 }
 
-/* Changes the groups first: the new user has no right to change them. */
+/* Changes the groups first: the new user has no right to change them. Returns 0 or -errno. */
 static int change_user_and_groups(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)

@@ -52,10 +52,10 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name);
  * -ENAMETOOLONG if it does not fit. */
 int fs_make_numbered_path(char *buf, size_t size, const char *path, unsigned number, int digits);
 
-/* If any of the descriptors 0 to 2 is closed, opens it the wrong way round: reads from 0 and writes
- * to 1 and 2 fail with EBADF, as if it were still closed. But its number is taken, so what the
- * program prints cannot end up in a file or socket that is opened later. A program calls this
- * before it opens anything. */
+/* Opens /dev/null as each of the descriptors 0 to 2 that is closed: 0 for writing, 1 and 2 for
+ * reading. So reads from 0 and writes to 1 and 2 fail with EBADF, as before. But the number is
+ * taken, so what the program prints cannot end up in a file or socket that is opened later. A
+ * program calls this before it opens anything. */
 void fs_occupy_standard_descriptors(void);
 
 /* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual

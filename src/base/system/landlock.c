@@ -70,6 +70,8 @@ static int landlock_allow_path(int rules, const struct landlock_path *p, uint64_
 		       : 0;
 }
 
+/* Forbids these rights everywhere but in the paths, as far as the kernel supports them. Sets
+ * no_new_privs. Returns 0, -ENOSYS or another -errno. */
 static int landlock_restrict_to(const struct landlock_path *paths, size_t n, uint64_t rights)
 {
 	struct landlock_ruleset_attr attr = {0};

@@ -16,7 +16,8 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 
-/* Connects to systemd. The address is a path, or '@' and an abstract name. */
+/* Connects to systemd. The address is a path, or '@' and an abstract name. Returns the descriptor,
+ * which the caller owns, or -errno. */
 static int connect_systemd(const char *address)
 {
 	_cleanup_(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

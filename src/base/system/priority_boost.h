@@ -60,7 +60,8 @@ struct priority_boost_state {
 void priority_boost_init(void);
 
 /* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns
- * 0, or -errno (-EPERM, -EACCES) with nothing changed. If real-time scheduling is not allowed,
+ * 0, or -errno (-EPERM, -EACCES) with nothing changed; only PRIORITY_BOOST_NONE ends the boost in
+ * *s even if the kernel refuses to restore the settings. If real-time scheduling is not allowed,
  * PRIORITY_BOOST_BUDGETED is nice -20. PRIORITY_BOOST_BUDGETED does not change a thread that was
  * real-time originally. For such a thread PRIORITY_BOOST_FIFO has no budget. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);

@@ -205,7 +205,7 @@ static int enable_blocked_call_log(scmp_filter_ctx f)
 /* ---- the filter ---- */
 
 /* Adds a rule for a call, unless its action is BLOCKED: libseccomp returns -EACCES for a rule that
- * changes nothing. */
+ * changes nothing. Returns 0 or -errno. */
 static int add_rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
 		    const struct scmp_arg_cmp *args)
 {

@@ -47,7 +47,8 @@ static bool json_read_hex4(const char **at, const char *end, uint32_t *ret)
 	return true;
 }
 
-/* Reads what follows "\u". A surrogate without its other half becomes '?'. */
+/* Reads what follows "\u". A surrogate without its other half becomes '?'. Returns false if it is
+ * invalid. */
 static bool json_read_unicode(const char **at, const char *end, uint32_t *ret)
 {
 	uint32_t high, low;
@@ -214,7 +215,8 @@ bool json_take_string(struct json_reader *r, char *ret, size_t size)
 	return fits;
 }
 
-/* Skips a number or a word, up to a character that may follow it. */
+/* Skips a number or a word, up to a character that may follow it. Returns false and fails r if
+ * there is none. */
 static bool json_skip_word(struct json_reader *r)
 {
 	const char *begin = r->at;

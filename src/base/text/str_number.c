@@ -99,7 +99,7 @@ bool str_is_release_from(const char *release, unsigned major, unsigned minor)
 }
 
 /* Converts a number with a fraction to the smallest unit, rounded up: the result is never less than
- * the request, and 0 only for 0. */
+ * the request, and 0 only for 0. Returns 0 or -ERANGE. */
 static int scale_to_unit(uint64_t whole, uint64_t billionths, uint32_t factor, uint32_t *ret_v)
 {
 	uint64_t v;
@@ -113,6 +113,8 @@ static int scale_to_unit(uint64_t whole, uint64_t billionths, uint32_t factor, u
 	return 0;
 }
 
+/* Parses a number and its unit. compare() compares the names of units. Returns 0, -EINVAL or
+ * -ERANGE. */
 static int parse_quantity(const char *s, const struct unit *units, size_t n_units,
 			  int (*compare)(const char *, const char *), uint32_t *ret_v)
 {

@@ -196,6 +196,8 @@ static struct track *track_of_handle(const struct tracks *t, uint32_t handle)
 	return t->slots[handle];
 }
 
+/* Creates a track with a copy of the name, cut and safe to print, and adds it to no table. Returns
+ * NULL if memory runs out. */
 static struct track *track_new(struct tracks *t, const struct track_spec *spec,
 			       struct track *parent, uint64_t path)
 {

@@ -308,6 +308,8 @@ static void complete_patchable(struct arbiter *a)
 	a->n_patchable = 0;
 }
 
+/* Sends the released chunks, and the batch with all that waits in it. No-op while commits are
+ * withheld. a->lock is held. */
 static void commit_released_chunks(struct arbiter *a)
 {
 	uint32_t next;

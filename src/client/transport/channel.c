@@ -245,6 +245,7 @@ int32_t channel_peer_pid(const struct channel *c)
 	return sock_peer(c->fd.fd, &uid, &pid) == 0 ? pid : 0;
 }
 
+/* Sends a call. Sets *ret_request to its number. Returns 0 or an error, as channel_call(). */
 static int send_invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		       bool drop_reply, uint64_t *ret_request)
 {
@@ -520,8 +521,8 @@ static const char *default_address(const struct channel_target *t, enum channel_
 	return t->of_program ? sock_default_consumer() : sock_default_consumer_secure();
 }
 
-/* A service that the program's own connect function reaches is not checked: the program chose
- * it. */
+/* A service that the program's own connect function reaches is not checked: the program chose it.
+ * Returns 0 or -errno; *ret_fd may be set on failure, too, and the caller closes it. */
 static int connect_to_target(const struct channel_target *t, const char *address,
 			     enum channel_port port, int *ret_fd)
 {

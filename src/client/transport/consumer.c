@@ -477,7 +477,7 @@ int consumer_clone(struct consumer *c, const struct consumer_clone_request *requ
 	return request_send(c, &r, "CloneSession", &m, fd);
 }
 
-/* Calls a method whose only argument is a key. */
+/* Calls a method whose only argument is a key. Returns 0, or an error as channel_call(). */
 static int call_with_key(struct consumer *c, const struct consumer_request *r, const char *method,
 			 const char *key)
 {

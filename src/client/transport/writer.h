@@ -54,6 +54,7 @@ struct pb_enc *writer_begin_small(struct writer *w);
  * CommitData announces it: ds_flushed() or the next iteration of the loop sends it. */
 void writer_flush(struct writer *w);
 
+/* Returns true if a packet is open. */
 bool writer_is_open(const struct writer *w);
 /* Returns true if the last packet was dropped: the next one will report it. */
 bool writer_has_lost(const struct writer *w);

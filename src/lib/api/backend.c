@@ -151,7 +151,7 @@ static void backend_on_connected(void *ctx, bool yes)
 		send_triggers(ctx);
 }
 
-/* Connects a channel through the program's own transport. */
+/* Connects a channel through the program's own transport. Returns the descriptor or -errno. */
 static int backend_connect(void *ctx, enum channel_port port)
 {
 	const struct sonda_backend *b = ctx;

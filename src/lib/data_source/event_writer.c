@@ -31,6 +31,8 @@ static void count_dropped(struct source *s)
 
 /* ---- a thread's writers ---- */
 
+/* Frees the writer in a slot, if any, and the thread's state. Adds its counts to those of the
+ * instance and the data source. */
 static void free_slot(struct thread *t, unsigned slot)
 {
 	struct sonda_writer *w = t->slots[slot];

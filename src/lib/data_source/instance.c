@@ -415,6 +415,8 @@ static bool set_up_startup(struct source *s, const struct instance_session *sess
 	return false;
 }
 
+/* Sets up an instance of the session in a free slot. Returns 0, -EMFILE if no slot is free, -ENOMEM
+ * or the error of on_setup. */
 static int set_up_instance_slot(struct source *s, const struct instance_session *session,
 				struct sonda_setup *setup)
 {

@@ -81,6 +81,7 @@ static int source_set_descriptor(struct source *s, const void *descriptor, size_
 	return 0;
 }
 
+/* Creates a source, in no list and without a descriptor. Returns NULL if memory runs out. */
 static struct source *source_new(struct sonda_data_source *ds,
 				 const struct sonda_data_source_options *o)
 {

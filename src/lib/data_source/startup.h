@@ -32,8 +32,8 @@ struct startup_options {
 	void (*trouble)(const char *sentence);
 };
 
-/* Returns 0, -ENOENT (no such source), -EBUSY (an instance exists) or -ENOMEM (including a failed
- * set-up of the instance). */
+/* Begins to record. Returns 0, -ENOENT (no such source), -EBUSY (an instance exists) or -ENOMEM
+ * (including a failed set-up of the instance). */
 int startup_begin(const struct startup_options *o);
 /* Ends the instance, unless a session has taken it over. */
 void startup_end(void);

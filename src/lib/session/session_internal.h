@@ -99,7 +99,7 @@ int session_wait_for(struct sonda_session *s, const bool *what, const struct ses
 void session_reset(struct sonda_session *s);
 int session_post(struct sonda_session *s, session_request request, const struct session_args *a);
 /* Sends a request and waits until session_finish_call() is called with the reply. Closes the
- * connection on a timeout. */
+ * connection on a timeout. Returns 0, -ETIMEDOUT or another -errno. */
 int session_call(struct sonda_session *s, session_request request, const struct session_args *a,
 		 const struct session_deadline *d);
 /* Sets the result of the call; the first error is kept. Call with s->lock held. */

@@ -161,7 +161,8 @@ static void thread_release(struct thread *t)
 /* Values of `wanted`. */
 enum { WANTED = 1, CLAIMED = 2 };
 
-/* Calls fn for each thread while it is outside. last: called while all are outside; NULL: none. */
+/* Calls fn for each thread while it is outside; timeout_ms as for threads_claim(). last: called
+ * while all are outside; NULL: none. */
 static void call_outside_threads(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx),
 				 void *ctx, int timeout_ms)
 {

@@ -197,7 +197,8 @@ static void write_cleared_state(struct event_sequence *s, struct sonda_writer *w
 	sonda_packet_end(w);
 }
 
-/* Begins the packet of a descriptor; its time is that of the last event. */
+/* Begins the packet of a descriptor; its time is that of the last event. Returns the encoder for
+ * its fields. */
 static struct pb_enc *begin_descriptor(struct event_sequence *s, struct sonda_writer *w,
 				       const struct event_config *c)
 {

@@ -119,7 +119,7 @@ struct event_stamp {
 	uint32_t clock;
 };
 
-/* Converts a boot time to a timestamp, and moves the incremental clock. */
+/* Returns a boot time as a timestamp, and moves the incremental clock to it. */
 static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
 						      const struct event_config *c, uint64_t ns)
 {
@@ -142,8 +142,8 @@ static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
 				    c->unit_multiplier == 1 ? CLOCK_ID_BOOTTIME : CLOCK_ID_UNITS};
 }
 
-/* Converts a time of the caller. A time far in the future does not move the incremental clock,
- * which cannot go back. */
+/* Returns a time of the caller as a timestamp, and moves the incremental clock to it. A time far in
+ * the future does not move the incremental clock, which cannot go back. */
 struct event_stamp event_sequence_make_stamp(struct event_sequence *s, const struct event_config *c,
 					     uint32_t clock, uint64_t value);
 

@@ -262,6 +262,8 @@ struct known {
 	bool complete;
 };
 
+/* Returns true and sets *ret if the chunk was committed before, and is unread or was the last one
+ * that was read or dropped. */
 static bool find_earlier_commits(const struct trace_buffer *b, const struct tb_seq *s,
 				 uint32_t chunk_id, struct known *ret)
 {
@@ -398,6 +400,7 @@ static uint16_t record_flags(const struct smb_chunk_header *h, bool complete, en
 /* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
 #define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
 
+/* If there are many sequences, takes the size of this one in the ring, at the write cursor. */
 static void charge_ring_for_sequence(struct trace_buffer *b, struct tb_seq *s)
 {
 	struct tb_ring *r = &b->ring;

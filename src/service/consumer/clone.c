@@ -106,6 +106,7 @@ static int decode_request(struct clone_request *r, const uint8_t *args, size_t l
 
 /* ---- replies ---- */
 
+/* Answers the call. clone NULL: it has failed, for this reason. Returns 0 or -ENOMEM. */
 static int send_clone_reply(const struct consumer_port *c, const struct ipc_call *call,
 			    const struct session *clone, const char *error)
 {
@@ -305,6 +306,8 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 	return 0;
 }
 
+/* Creates the clone, which becomes the consumer's session, and frees p. Answers the call; if the
+ * clone has a file, that waits until the file is complete. */
 static void clone_finish(struct pending_clone *p)
 {
 	struct consumer_port *c = p->consumer;
@@ -464,7 +467,8 @@ static bool clone_has_name(const struct session *s, const char *name)
 	return session_state(s) != SESSION_CLONED && own && own[0] && !strcmp(own, name);
 }
 
-/* Each user has names of its own, so its session comes before those of others. */
+/* Returns the session of this name, or NULL. Each user has names of its own, so the session of this
+ * user comes before those of others. */
 static struct session *find_by_name(const struct consumer_port *c, const char *name)
 {
 	struct session *s = NULL, *of_other = NULL;
@@ -556,6 +560,8 @@ static struct pending_clone *pending_clone_new(struct consumer_port *c, struct s
 	return p;
 }
 
+/* Begins the clone, or answers the call with the reason why it is refused. Takes ownership of
+ * `passed`, even on failure. Returns 0 or -ENOMEM. */
 static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 		       struct clone_request *r, struct passed_file passed)
 {

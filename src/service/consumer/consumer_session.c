@@ -94,7 +94,8 @@ static int enable_tracing_decode(struct enable_request *r, const uint8_t *args, 
 	return error;
 }
 
-/* Creates the session, which takes the config out of the request. */
+/* Creates the session, which owns the config of the request on success, and the file in any case.
+ * Returns 0, or -errno and sets e. */
 static int make_session(struct consumer_port *c, struct enable_request *request,
 			struct passed_file file, struct err_text *e)
 {

@@ -39,7 +39,8 @@ void observer_send(struct observer *o)
 		send_pending_events(o);
 }
 
-/* Called after each event that was put into pending. */
+/* Call after each event that was put into pending. Sends the pending events in the next loop
+ * iteration, or at once if they are many. */
 static void observer_send_soon(struct observer *o)
 {
 	if (pb_mem_len(&o->pending) >= SEND_AT_BYTES)
@@ -63,7 +64,8 @@ static void end_event_stream(struct observer *o)
 #define STATE(name)                                                                                \
 	PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_##name
 
-/* Returns false for transitional states, which are not reported. */
+/* Sets *ret to the state as consumers see it. Returns false for transitional states, which are not
+ * reported. */
 static bool find_reported_state(enum instance_state state, uint32_t *ret)
 {
 	switch (state) {

@@ -138,7 +138,8 @@ static int filter_bytecode_add_rule(struct rules *r, uint32_t first, uint32_t en
 	return add_high_range(r, from, end, action) < 0 ? fail_no_memory(e) : 0;
 }
 
-/* Reads one word and its argument. Sets *ret_end if the word ends the message. */
+/* Reads one word and its argument, and adds its rule. *ret_end: the word ends the message. Returns
+ * 0, or -EINVAL or -ENOMEM and sets e. */
 static int read_bytecode_rule(struct words *w, struct rules *r, bool *ret_end, struct err_text *e)
 {
 	uint32_t word, argument = 0, field, opcode;
@@ -188,7 +189,8 @@ struct overlay {
 	packed_action action;
 };
 
-/* Reads the next triple, which must come after the current one in order. */
+/* Reads the next triple, which must come after the current one in order. Returns 0, or -EINVAL and
+ * sets e. */
 static int next_overlay_triple(struct overlay *o, struct err_text *e)
 {
 	uint32_t message, word, argument, opcode;
@@ -216,7 +218,8 @@ static int next_overlay_triple(struct overlay *o, struct err_text *e)
 	return 0;
 }
 
-/* Applies the overlay to fields above 127. An overlay field inside a range splits the range. */
+/* Applies the overlay to fields above 127. An overlay field inside a range splits the range.
+ * Returns 0, or -errno and sets e. */
 static int apply_overlay_to_high(struct overlay *o, uint32_t message, struct rules *r,
 				 struct err_text *e)
 {
@@ -323,6 +326,8 @@ static int fill_message_table(struct filter_bytecode *b, const struct rules *r)
 	return error;
 }
 
+/* Reads the next message, applies its part of the overlay, and appends it to b. Returns 0, or
+ * -EINVAL or -ENOMEM and sets e. */
 static int filter_bytecode_read_message(struct filter_bytecode *b, struct words *w,
 					struct overlay *o, struct err_text *e)
 {

@@ -79,7 +79,8 @@ static void filter_message_end_level(struct pass *p)
 	put_padded_length(l->length, l->width, (size_t)(p->out - (l->length + l->width)));
 }
 
-/* Handles a length-delimited field that began at `start`; p->in is at its contents. */
+/* Handles a length-delimited field that began at `start`; p->in is at its contents. Returns 0,
+ * -EBADMSG or -E2BIG. */
 static int pass_length_delimited_field(struct pass *p, const uint8_t *start, const uint8_t *tag_end,
 				       size_t len, enum filter_action action, uint32_t argument)
 {
@@ -127,7 +128,7 @@ static const uint8_t *skip_varint(const uint8_t *p, const uint8_t *end)
 	return p + 1;
 }
 
-/* Moves p->in past the value of a number. */
+/* Moves p->in past the value of a number. Returns false if the value is malformed. */
 static bool skip_number_field(struct pass *p, unsigned wire_type)
 {
 	size_t left = (size_t)(p->level->end - p->in), len = wire_type == PB_WIRE_FIXED64 ? 8 : 4;
@@ -157,6 +158,7 @@ static const uint8_t *get_short_varint(const uint8_t *p, const uint8_t *end, uin
 	return pb_get_varint(p, end, ret);
 }
 
+/* Filters one field. A nested message is only entered. Returns 0, -EBADMSG or -E2BIG. */
 static int pass_next_field(struct pass *p)
 {
 	const uint8_t *start = p->in, *end = p->level->end, *tag_end;

@@ -186,6 +186,8 @@ static struct rule *filter_strings_find_slot_for(struct filter_strings *s, const
 	return s->n < MAX_FILTER_RULES ? &s->rules[s->n] : NULL;
 }
 
+/* Adds a rule, or replaces the one of the same name. Returns 0, or -EINVAL or -ENOMEM and sets
+ * e. */
 static int filter_strings_add_rule(struct filter_strings *s, const pb_rule *from,
 				   struct err_text *e)
 {

@@ -54,6 +54,7 @@ static bool packet_validate_skip(struct cursor *c, uint64_t len)
 	return true;
 }
 
+/* Returns false if the packet ends before the varint does, or the varint has more than 64 bits. */
 static bool read_varint(struct cursor *c, uint64_t *ret_v)
 {
 	uint64_t v = 0;

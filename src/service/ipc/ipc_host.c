@@ -91,7 +91,8 @@ static void resume_accepting(evutil_socket_t fd, short what, void *ctx)
 		event_add(one->readable, NULL);
 }
 
-/* Returns 0, or -errno if a connection waits that cannot be accepted. */
+/* Accepts connections that wait, at most ACCEPTS_AT_ONCE. Returns 0, or -errno if one of them
+ * cannot be accepted. */
 static int accept_waiting(struct listener *one)
 {
 	int fd, r;
@@ -299,6 +300,8 @@ static void answer_bind(struct ipc_conn *c, const struct frame *f)
 	send_frame(c, &m);
 }
 
+/* Calls the method that the frame names; the first call of a service opens its endpoint. Returns 0
+ * or -errno, as ipc_method.call. */
 static int call_method(struct ipc_conn *c, const struct ipc_call *call, const struct frame *f)
 {
 	const struct ipc_method *method;

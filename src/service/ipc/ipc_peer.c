@@ -119,7 +119,8 @@ static int refuse_address_rule(struct err_text *e, const char *rule)
 		       rule);
 }
 
-/* Parses an address with an optional prefix length. Modifies rule. */
+/* Parses an address with an optional prefix length; *ret_bits is all bits without one. Modifies
+ * rule. Returns 0 or -EINVAL. */
 static int parse_ip(char *rule, struct remote_address *ret, unsigned *ret_bits)
 {
 	char *slash = strchr(rule, '/');

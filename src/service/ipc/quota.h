@@ -111,6 +111,7 @@ uint64_t quota_share(uint64_t all, uint64_t others);
 /* Returns the amount that a user holds. */
 uint64_t quota_used_by_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 
+/* Initialises the account of a user, without charges. q is borrowed. */
 void quota_open(struct quota_account *a, struct quota *q, uint64_t user);
 /* Releases everything. May be called on zeroed memory and twice. */
 void quota_close(struct quota_account *a);

@@ -23,6 +23,8 @@ struct relay_port {
 
 /* ---- InitRelay ---- */
 
+/* Sets *ret to the system info of an InitRelayRequest. Returns 0, -EBADMSG if a message is
+ * malformed, or -EMSGSIZE. */
 static int find_system_info(const uint8_t *args, size_t len, struct pb_field *ret)
 {
 	struct pb_field f, found = {.data = (const uint8_t *)""};
@@ -93,6 +95,9 @@ static bool has_clock(const struct clock_sync *s, uint32_t id)
 	return false;
 }
 
+/* Reads a SyncClockRequest into s, which is zeroed. Returns 0; -EBADMSG (malformed); -EINVAL (no
+ * clocks, an id that is not a built-in clock, or the same one twice); or -ENOBUFS (too many
+ * clocks). */
 static int decode_sync(const uint8_t *args, size_t len, struct clock_sync *s)
 {
 	struct machine_clock clock;

@@ -72,8 +72,8 @@ static uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
 	return MAX(c->file_write_period_ms, MIN_FILE_WRITE_PERIOD_MS);
 }
 
-/* Returns true if producers are flushed before each write (AUTO). If a file is written often, a
- * flush each time would cost too much. */
+/* Returns true if the file is written so rarely that AUTO flushes the producers before each
+ * write. */
 static bool is_rarely_written(const Pb__TraceConfig *c)
 {
 	return file_config_write_period_ms(c) > FILE_AUTO_FLUSH_PERIOD_MS;

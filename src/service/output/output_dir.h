@@ -19,6 +19,7 @@ struct output_file {
 	dev_t dev;
 	ino_t ino; /* 0: none */
 };
+/* Returns the identity of an open file; ino is 0 if the kernel does not tell it. */
 struct output_file output_file_of(int fd);
 
 /*

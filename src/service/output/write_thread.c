@@ -131,9 +131,10 @@ static void report_progress(const struct worker *w, uint64_t id)
 	write_thread_answer(w, &r);
 }
 
-/* Writes what the pipe accepts without waiting. O_NONBLOCK would also be set for the pipe's owner.
- * Before Linux 6.4, RWF_NOWAIT does not work on pipes. There, poll(2) guarantees room for PIPE_BUF
- * bytes, and the thread waits only if a peer fills the pipe after the poll, or holds its lock. */
+/* Writes what the pipe accepts without waiting. Returns as write(2). O_NONBLOCK would also be set
+ * for the pipe's owner. Before Linux 6.4, RWF_NOWAIT does not work on pipes. There, poll(2)
+ * guarantees room for PIPE_BUF bytes, and the thread waits only if a peer fills the pipe after the
+ * poll, or holds its lock. */
 static ssize_t write_without_waiting(int fd, const uint8_t *data, size_t len)
 {
 	const struct iovec all = {(void *)data, len};
@@ -306,6 +307,8 @@ static int read_range(const struct worker *w, int range, struct file_range *ret)
 	return read(range, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -EIO;
 }
 
+/* Appends the range of j->from to the file. Adds the bytes written to *ret_kept, even if an error
+ * follows. Returns 0, -ECANCELED after write_thread_free(), or another -errno. */
 static int copy_range(struct worker *w, const struct job *j, struct file_range range,
 		      uint64_t *ret_kept)
 {

@@ -59,6 +59,8 @@ static bool patch_parses(const struct pb_field *message)
 	return pb_dec_ok(&d);
 }
 
+/* Returns true if the whole request is well-formed, and sets *ret_flush_id; 0: it acknowledges no
+ * flush. */
 static bool request_parses(const uint8_t *args, size_t len, uint64_t *ret_flush_id)
 {
 	uint64_t flush_id = 0;
@@ -211,6 +213,7 @@ struct patches {
 	struct trace_buffer_patch list[LIMIT_PATCHES_PER_CHUNK];
 };
 
+/* Adds a patch to the list, or counts it as bad. */
 static void decode_patch(struct patches *p, const struct pb_field *message)
 {
 	struct trace_buffer_patch patch = {0};

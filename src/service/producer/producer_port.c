@@ -24,6 +24,8 @@
 /* InitializeConnectionRequest.ProducerSMBScrapingMode; the default is no scraping. */
 #define SMB_SCRAPING_ENABLED 1
 
+/* Stores the fields of the request in p, and sets *brings_memory if the request has that field.
+ * Returns 0, -EBADMSG, or an error of decode_string(). */
 static int decode_initialize(struct producer_port *p, const uint8_t *args, size_t len,
 			     bool *brings_memory)
 {
@@ -77,6 +79,8 @@ static int producer_port_add_producer(struct producer_port *p)
 	return 0;
 }
 
+/* fd: the memory that the producer passed, borrowed; -1: none. Returns 0 after the reply, or -errno
+ * if the request is refused. */
 static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 			   const uint8_t *args, size_t len, int fd)
 {
@@ -450,7 +454,8 @@ static void producer_port_close(void *endpoint)
 	free(p);
 }
 
-/* Checks that the peer is a producer: before InitializeConnection it is none yet. */
+/* Checks that the peer is a producer: before InitializeConnection it is none yet. Returns 0 or
+ * -EPERM. */
 static int check_is_producer(void *endpoint, const struct ipc_method *method)
 {
 	const struct producer_port *p = endpoint;

@@ -95,6 +95,8 @@ static void source_free(struct registered_source *r)
 
 DEFINE_DESTRUCTOR(struct registered_source *, source_free)
 
+/* Stores the fields of a descriptor in r. Returns 0, -EBADMSG, -ENOMEM, or -EINVAL if the name is
+ * invalid. */
 static int decode_descriptor(const uint8_t *data, size_t len, struct registered_source *r)
 {
 	struct pb_field f;

@@ -105,7 +105,8 @@ static int check_session_count(struct sessions *s, uid_t uid, struct err_text *e
 /* ---- what needs root ---- */
 
 /* A priority takes CPU time from all programs of the machine, and a lockdown shuts producers out of
- * the sessions of all users. Priority 0 is no boost, so it needs no rights. */
+ * the sessions of all users. Priority 0 is no boost, so it needs no rights. Returns 0, or -EPERM
+ * and sets e. */
 static int check_rights(const struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 			struct err_text *e)
 {
@@ -190,7 +191,7 @@ static const semaphore *find_semaphore(const struct session *s, const char *name
 }
 
 /* The smallest max_other_session_count of all sessions of the user with this semaphore, the new one
- * included, is the limit. */
+ * included, is the limit. Returns 0, or -EBUSY and sets e. */
 static int check_semaphore(const struct sessions *s, const semaphore *m, uid_t uid,
 			   struct err_text *e)
 {

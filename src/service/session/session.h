@@ -87,6 +87,7 @@ int session_change_producers(struct session *s, const Pb__TraceConfig *with, str
 int session_detach(struct session *s, const char *key);
 /* Returns the detached session of this user with this key, or NULL. */
 struct session *session_find_detached(struct sessions *sessions, uid_t uid, const char *key);
+/* Gives the detached session a new owner. */
 void session_attach(struct session *s, struct session_owner owner);
 
 /* Adds a watch, which is called when the session ends. */

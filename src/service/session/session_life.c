@@ -170,6 +170,8 @@ static void notify_due_clones(struct session *s)
 	arm_trigger_delay(s);
 }
 
+/* Schedules the clone for the time when the delay of the trigger is over. If that is impossible,
+ * logs it and ignores the trigger. */
 static void delay_clone(struct session *s, const struct received_trigger *trigger)
 {
 	struct session_triggers *t = &s->triggers;

@@ -122,6 +122,8 @@ static int charge_buffers(struct session *s, const Pb__TraceConfig *c, struct er
 	return 0;
 }
 
+/* Charges the account for the buffers of the config, and adds them to the trace. Returns 0, or
+ * -errno and sets e; what was added until then stays in the trace. */
 static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
 {
 	int error = charge_buffers(s, c, e);

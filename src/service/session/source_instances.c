@@ -91,6 +91,7 @@ static void free_instance(struct session *s, struct source_instance *i)
 	free(i);
 }
 
+/* Creates an instance, in no list yet. Returns NULL if memory runs out. */
 static struct source_instance *new_instance(struct session *s, size_t config_index,
 					    const struct registered_source *source)
 {
@@ -167,6 +168,8 @@ static int source_instance_send_setup(struct session *s, struct source_instance 
 	return 0;
 }
 
+/* Sets up an instance of the data source, and starts it if the session is started. Subtracts the
+ * cost from *steps. Logs a failure. */
 static void add_instance(struct session *s, size_t config_index,
 			 const struct registered_source *source, uint64_t *steps)
 {

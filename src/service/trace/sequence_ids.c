@@ -38,8 +38,9 @@ static uid_t quota_user_of(const struct trace_buffer_writer *writer)
 	return writer->machine_id ? UID_UNKNOWN : writer->uid;
 }
 
-/* Returns the slot of the user, or the free one where it belongs. NULL: no memory. */
-static struct sequence_user *find_user(struct sequence_ids *s, uid_t uid)
+/* Returns the slot of the user, or the free one where it belongs, with room for one more user.
+ * NULL: no memory. */
+static struct sequence_user *find_or_reserve_user(struct sequence_ids *s, uid_t uid)
 {
 	if ((s->n_users + 1) * 2 > s->n_user_slots &&
 	    !OPEN_TABLE_GROW(s->users, s->n_user_slots, FIRST_SLOTS, user, !user->n,
@@ -52,7 +53,7 @@ static struct sequence_user *find_user(struct sequence_ids *s, uid_t uid)
 /* Counts one more id for a user that is not root. Returns 0, -EDQUOT or -ENOMEM. */
 static int charge_user(struct sequence_ids *s, uid_t uid)
 {
-	struct sequence_user *u = find_user(s, uid);
+	struct sequence_user *u = find_or_reserve_user(s, uid);
 
 	if (!u)
 		return -ENOMEM;
