@@ -42,8 +42,8 @@ struct coroutine {
 	struct sched_param param_before;
 	int loop_policy; /* scheduling of the loop when it last resumed the coroutine */
 	struct sched_param loop_param;
-	sem_t go;
-	sem_t back;
+	sem_t go; /* the loop lets the coroutine run */
+	sem_t back; /* the coroutine has paused or ended, so the loop continues */
 	int wake; /* owned: an eventfd */
 	struct event *event; /* owned: of wake */
 	struct time_slice slice;

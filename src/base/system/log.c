@@ -24,9 +24,9 @@
 #define LIMIT_PERIOD_NS (10 * NS_PER_S)
 
 static struct {
-	const char *program;
+	const char *program; /* borrowed */
 	enum log_level level;
-	bool journal;
+	bool journal; /* stderr is the journal */
 } log_state = {.program = "sonda", .level = LOG_LEVEL_INFO};
 
 /* Returns true if stderr is the journal: JOURNAL_STREAM holds "device:inode" of the socket that

@@ -11,7 +11,7 @@
 #include "base/system/outside_reads.h"
 
 struct own_processes {
-	const char *proc_root;
+	const char *proc_root; /* borrowed */
 	uint32_t *pids; /* borrowed */
 	size_t n, max;
 };

@@ -20,12 +20,12 @@
 #include "base/text/regex_compile.h"
 
 struct parser {
-	const char *p;
+	const char *p; /* the rest of the pattern */
 	struct regex *re; /* its ops have room for REGEX_MAX_OPS */
 	unsigned depth;
 	size_t cap_sets;
-	struct err_text *why;
-	int error;
+	struct err_text *why; /* set with error */
+	int error; /* the first one; 0: none */
 };
 
 static bool regex_compile_refuse(struct parser *s, const char *why)

@@ -69,13 +69,13 @@ struct tracks {
 	uint64_t seed; /* hash of the source's name */
 	struct slab shorts; /* tracks with short names; freeing each by itself would be slow */
 	struct slab longs; /* those whose name is longer than SHORT_NAME */
-	struct track **slots; /* [0] is the root's, always NULL */
+	struct track **slots; /* owned; the slabs own the tracks. [0] is the root's, always NULL */
 	size_t cap;
 	uint32_t n_slots; /* slots used so far */
-	uint32_t *free_slots;
+	uint32_t *free_slots; /* owned: a stack of the handles that are free */
 	size_t free_cap;
 	uint32_t n_free;
-	struct track *by_path;
+	struct track *by_path; /* hash table of all tracks, by track.path */
 	uint32_t state; /* number of the current state, from 1 on */
 	uint64_t now; /* time of tracks_begin */
 	uint64_t dropped; /* dropped packets of the writer at the last check */

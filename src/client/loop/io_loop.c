@@ -199,11 +199,12 @@ void io_remove_posted(struct io_loop *l, struct io_task *t)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* A task that io_call() has posted, on the stack of the thread that waits for it. */
 struct io_waited_call {
 	struct io_task task;
 	struct io_loop *loop;
-	struct io_task *inner;
-	bool done;
+	struct io_task *inner; /* borrowed: the task of the caller */
+	bool done; /* guarded by the lock of the loop */
 };
 
 static void run_call_of_waiting_thread(struct io_task *t)

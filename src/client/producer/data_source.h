@@ -37,6 +37,8 @@ struct metadata_bus;
 /* The producer's side of one instance; valid from create to destroy. */
 struct ds_handle;
 
+/* What all data sources of a program share. The pointers are valid until all instances are
+ * destroyed. */
 struct ds_env {
 	struct event_base *loop;
 	struct arbiter *arbiter;

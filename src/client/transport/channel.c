@@ -58,8 +58,8 @@ struct channel_pending {
 
 struct channel {
 	struct io_loop *loop; /* borrowed */
-	struct io_fd fd;
-	const struct channel_ops *ops;
+	struct io_fd fd; /* owned: the socket */
+	const struct channel_ops *ops; /* borrowed, as is ctx */
 	void *ctx;
 	bool reads; /* channel_on_ready() runs, and frees the channel if a callback closes it */
 	bool closed;
@@ -67,17 +67,17 @@ struct channel {
 	size_t in_len;
 	int in_fd; /* owned: the last received descriptor; -1: none */
 	bool bound;
-	uint32_t service;
+	uint32_t service; /* the number of the bound port */
 	struct channel_method methods[MAX_METHODS];
 	unsigned n_methods;
 	struct channel_pending *calls, **last_call; /* owned, oldest first */
 
 	pthread_mutex_t lock; /* protects the following members */
-	bool lost;
-	uint64_t last_request;
+	bool lost; /* the connection */
+	uint64_t last_request; /* number of the newest request */
 	uint8_t *queue; /* owned; CHANNEL_SEND_LIMIT bytes, or NULL */
 	size_t queue_start, queue_len; /* queued: queue_len bytes from queue_start */
-	struct io_task want_write;
+	struct io_task want_write; /* the loop sends the queue when the socket accepts more */
 };
 
 static void channel_free(struct channel *c)

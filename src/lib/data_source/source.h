@@ -77,7 +77,7 @@ struct source {
 	unsigned index; /* 0..SOURCES_MAX - 1 */
 	_Atomic uint64_t dropped;
 	struct instance instances[SONDA_MAX_INSTANCES];
-	struct user_object *users;
+	struct user_object *users; /* all of the source, also those of ended instances */
 	/* with the lock: */
 	void *descriptor; /* owned; further fields */
 	size_t descriptor_len;

@@ -40,8 +40,8 @@ static void close_all(struct nesting *n)
 		close_innermost(n);
 }
 
-/* Returns false if another level would be too deep, and counts that level. */
-static bool event_annotations_check_depth(struct nesting *n)
+/* Returns true if there is room for another level; otherwise counts the level as left out. */
+static bool has_room_or_count_level(struct nesting *n)
 {
 	if (n->depth < MAX_NESTING && n->too_deep == 0)
 		return true;
@@ -140,7 +140,7 @@ static void write_annotation(struct nesting *n, const struct sonda_arg *a)
 	const char *name;
 	uint8_t *length;
 
-	if (nests ? !event_annotations_check_depth(n) : n->too_deep > 0)
+	if (nests ? !has_room_or_count_level(n) : n->too_deep > 0)
 		return;
 	length = event_open(x, field);
 	name = write_name_iid(x, a);
@@ -212,7 +212,7 @@ static void write_proto_field(struct nesting *n, const struct sonda_arg *a)
 	struct pb_enc *e = n->x->enc;
 
 	if (a->type == SONDA_ARG_FIELD_MESSAGE) {
-		if (event_annotations_check_depth(n))
+		if (has_room_or_count_level(n))
 			n->open[n->depth++].length = event_open(n->x, number);
 		return;
 	}

@@ -206,10 +206,10 @@ static void write_name(struct event_encoder *x, const struct event *ev,
 
 /* ---- counters ---- */
 
-/* Returns the value to write: for an incremental counter, the difference from the last one, which
- * is then replaced by value. */
-static int64_t counter_value_to_write(struct event_encoder *x, const struct sonda_track *t,
-				      uint64_t uuid, int64_t value)
+/* Returns the value to write: for an incremental counter, the difference from its last value.
+ * Stores `value` as the last one. */
+static int64_t convert_counter_and_store_last(struct event_encoder *x, const struct sonda_track *t,
+					      uint64_t uuid, int64_t value)
 {
 	struct seen_track *seen;
 	int64_t last;
@@ -230,9 +230,9 @@ static void write_counter(struct event_encoder *x, const struct event *ev, uint8
 		if (a->type != type)
 			continue;
 		if (type == SONDA_ARG_COUNTER_INT)
-			pb_enc_i64(
-				x->enc, PB_TRACK_EVENT_COUNTER_VALUE,
-				counter_value_to_write(x, ev->track, ev->track_uuid, a->value.i));
+			pb_enc_i64(x->enc, PB_TRACK_EVENT_COUNTER_VALUE,
+				   convert_counter_and_store_last(x, ev->track, ev->track_uuid,
+								  a->value.i));
 		else
 			pb_enc_double(x->enc, PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE, a->value.d);
 		return;
@@ -263,7 +263,7 @@ static void collect_extra_counters(struct event_encoder *x, const struct event *
 
 			m->ints[m->n_ints].uuid = uuid;
 			m->ints[m->n_ints++].value =
-				counter_value_to_write(x, a->key.track, uuid, a->value.i);
+				convert_counter_and_store_last(x, a->key.track, uuid, a->value.i);
 			m->named = true;
 		} else if (a->type == SONDA_ARG_EXTRA_DOUBLE) {
 			m->doubles[m->n_doubles].uuid = track_uuid(a->key.track);

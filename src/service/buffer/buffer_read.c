@@ -102,13 +102,14 @@ static enum step drop_first_records(struct trace_buffer *b, struct tb_seq *s, ui
  * packet with more is dropped: the step that delivers or drops it would take too long. */
 #define MAX_JOINED (TRACE_PACKET_MAX / (SMB_MIN_PAGE / 2))
 
+/* How a record continues the packet that reaches to the end of the previous record. */
 enum link {
-	LINK_GOES_ON,
-	LINK_ENDS,
+	LINK_GOES_ON, /* with its only fragment, and the packet continues after it */
+	LINK_ENDS, /* the packet ends in its first fragment */
 	LINK_EMPTY, /* a chunk without fragments */
-	LINK_MISSING,
-	LINK_BROKEN,
-	LINK_UNPATCHED,
+	LINK_MISSING, /* it is not of the next chunk */
+	LINK_BROKEN, /* it does not begin with a continuation */
+	LINK_UNPATCHED, /* its chunk waits for a patch */
 };
 
 /* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */

@@ -210,10 +210,10 @@ struct ipc_conn {
 };
 
 struct ipc_host {
-	struct event_base *loop; /* borrowed */
+	struct event_base *loop; /* borrowed, as the next three */
 	const struct ipc_service *service;
-	void *ctx;
-	struct quota *quota; /* borrowed */
+	void *ctx; /* argument of service->open */
+	struct quota *quota;
 	LIST_HEAD(, ipc_conn) conns;
 	struct listeners listeners;
 	bool refuses_descriptors; /* connections refuse descriptors before they bind a service */

@@ -171,9 +171,9 @@ static void send_queue_deinit(struct send_queue *q)
 #define LEAST_IN 4096u /* first size of the buffer for reading */
 
 struct msgsock {
-	const struct msgsock_ops *ops;
+	const struct msgsock_ops *ops; /* borrowed, as is ctx */
 	void *ctx;
-	int fd;
+	int fd; /* owned */
 	int got_fd; /* owned, -1: none */
 	int error; /* error of sending; reported by on_close after the last message */
 	bool closed; /* on_close was called */

@@ -149,7 +149,7 @@ static void move_sequence(struct trace_files *f, struct file_part *from, struct 
 
 /* Chooses the file for a producer's packet: that of its sequence, or the newest one, which becomes
  * the file of the sequence if the packet clears or needs its state. */
-static struct file_part *choose_part_of_sequence(struct trace_files *f)
+static struct file_part *choose_part_and_move_sequence(struct trace_files *f)
 {
 	uint32_t number = file_rotation_get_sequence_file(&f->rotation, f->sequence);
 	struct file_part *file = number ? trace_files_part_of(f, number) : NULL;
@@ -165,7 +165,7 @@ static struct file_part *choose_part_of_sequence(struct trace_files *f)
 
 /* Returns the file for the next packet, of this size, or NULL to drop it. If the packet has no room,
  * begins the next file, or sets f->full without a rotation. */
-static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
+static struct file_part *choose_or_begin_file(struct trace_files *f, size_t size)
 {
 	bool has_room;
 
@@ -179,7 +179,7 @@ static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 	}
 	if (!has_room)
 		trace_files_rotate(f);
-	return f->sequence ? choose_part_of_sequence(f) : trace_files_newest(f);
+	return f->sequence ? choose_part_and_move_sequence(f) : trace_files_newest(f);
 }
 
 static void set_sequence_of_packet(struct packet_sink *sink, uint32_t id, uint32_t state)
@@ -194,7 +194,7 @@ static void trace_files_sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
-	f->target = trace_files_choose(f, size);
+	f->target = choose_or_begin_file(f, size);
 	if (!f->target)
 		return;
 	f->target->has_data |= f->sequence != 0;

@@ -135,8 +135,8 @@ static void subtract_steps(uint64_t *steps, uint64_t n)
 	*steps -= MIN(*steps, n);
 }
 
-/* Logs that data sources were skipped because the steps are used up. */
-static void log_skipped_sources(const struct session *s)
+/* Reports that data sources were skipped because the steps are used up. */
+static void count_and_log_skipped_sources(const struct session *s)
 {
 	s->account.quota->refused[REFUSED_INSTANCES]++;
 	quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
@@ -242,7 +242,7 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 		if (source_instances_match(s, s->config->data_sources[i], source, &steps))
 			add_instance(s, i, source, &steps);
 	if (steps == 0)
-		log_skipped_sources(s);
+		count_and_log_skipped_sources(s);
 }
 
 static const struct registered_source *first_source_of_name(
@@ -265,7 +265,7 @@ void source_instances_setup_all(struct session *s)
 			if (source_instances_match(s, s->config->data_sources[i], r, &steps))
 				add_instance(s, i, r, &steps);
 	if (steps == 0)
-		log_skipped_sources(s);
+		count_and_log_skipped_sources(s);
 }
 
 static bool source_has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
@@ -292,7 +292,7 @@ void source_instances_setup_new(struct session *s, size_t config_index, uint64_t
 		    !source_has_instance(s, config, r, steps))
 			add_instance(s, config_index, r, steps);
 	if (any_left && *steps == 0)
-		log_skipped_sources(s);
+		count_and_log_skipped_sources(s);
 }
 
 void source_instances_start_all(struct session *s)
