@@ -175,7 +175,8 @@ int str_to_time_ns(const char *s, int64_t *ret_ns)
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strcmp(units[i].name, s) != 0)
 			continue;
-		/* In 64 bits: all units but ns, which has no fraction, are multiples of 1000. */
+		/* Divided by 1000, so that the product fits 64 bits: all units are multiples of
+		 * 1000 but ns, whose fraction is always 0 here. */
 		fraction = billionths * (units[i].ns / 1000) / (BILLION / 1000);
 		if (__builtin_mul_overflow(whole, units[i].ns, &v) ||
 		    __builtin_add_overflow(v, fraction, &v) || v > INT64_MAX)

@@ -428,7 +428,8 @@ static int send_read(struct sonda_session *s, const struct session_args *a)
 
 /* ---- on the caller's thread ---- */
 
-/* Waits for a part of the trace. Returns 0 and sets *ret, whose len is 0 at the end; or -errno. */
+/* Waits for a part of the trace. Returns 0 and sets *ret, whose len is 0 at the end; or -errno. The
+ * session reuses the memory that *ret had before. */
 static int wait_for_trace_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);

@@ -106,7 +106,7 @@ static int decode_request(struct clone_request *r, const uint8_t *args, size_t l
 
 /* ---- replies ---- */
 
-/* Answers the call. clone NULL: it has failed, for this reason. Returns 0 or -ENOMEM. */
+/* Answers the call. clone NULL: it has failed, because of `error`. Returns 0 or -ENOMEM. */
 static int send_clone_reply(const struct consumer_port *c, const struct ipc_call *call,
 			    const struct session *clone, const char *error)
 {

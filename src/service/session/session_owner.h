@@ -34,7 +34,7 @@ struct source_instance {
 	struct session *session; /* borrowed: it owns us */
 	uint64_t id; /* service-wide */
 	enum instance_state state;
-	struct producer_port *producer; /* borrowed: removed before it is freed */
+	struct producer_port *producer; /* borrowed: the instance is removed before it is freed */
 	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
 	size_t config_index; /* index of config in the list of all data sources */
 	uint64_t source_serial; /* registered_source.serial */

@@ -31,8 +31,8 @@ struct source_settings {
 	uid_t consumer_uid;
 };
 
-/* Copies a TraceConfig that was decoded without errors. Returns 0, -ENOMEM, or -EMSGSIZE if
- * the config of a data source exceeds MAX_SOURCE_CONFIG_BYTES. */
+/* Copies a TraceConfig that was decoded without errors. Returns 0, -ENOMEM, or -EMSGSIZE if the
+ * config of a data source exceeds MAX_SOURCE_CONFIG_BYTES. Call deinit in either case. */
 int source_configs_init(struct source_configs *c, const uint8_t *config, size_t len);
 void source_configs_deinit(struct source_configs *c);
 
