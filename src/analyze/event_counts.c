@@ -112,7 +112,7 @@ static void gather_group_count(struct gathering *g, const char *group, uint64_t 
 	if (g->error || !count)
 		return;
 	if (g->n >= EVENT_COUNTS_MAX_GROUPS)
-		group = ""; /* the limit keeps this search short */
+		group = ""; /* the limit keeps the search below short */
 	/* Known events are sorted by group, so the last group is the likely one. */
 	for (i = g->n; i-- > 0;)
 		if (!strcmp(g->groups[i].group, group)) {

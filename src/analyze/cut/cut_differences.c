@@ -146,6 +146,7 @@ static int64_t add_wrapping(int64_t *sum, uint64_t v)
 	return *sum = (int64_t)((uint64_t)*sum + v);
 }
 
+/* Reads the times of an event. Adds differences to t, and sets ret to the sums. */
 static void read_event_times(const struct pb_field *event, struct cut_times *t,
 			     struct cut_differences *ret)
 {

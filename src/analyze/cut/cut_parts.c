@@ -492,6 +492,8 @@ static uint64_t find_previous_bundle_end(const struct parts *p, const struct cut
 	return cpu->last;
 }
 
+/* Writes a piece into a part, and updates what the part has of the CPU. Returns 0, -ENOMEM, or the
+ * error of a callback. */
 static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_part *part,
 		       struct cut_piece *piece)
 {

@@ -170,6 +170,7 @@ static int run_text(struct database *d, const char *text, struct err_text *e)
 	return r;
 }
 
+/* Runs the text of a module, unless it was included before. */
 static int include_module(struct database *d, const char *name, struct err_text *e)
 {
 	const char *dir = *d->dir ? d->dir : NULL, *outer = d->module;

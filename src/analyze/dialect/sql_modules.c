@@ -114,6 +114,8 @@ struct package_walk {
 	unsigned depth;
 };
 
+/* For fs_each(): adds the module of a file, or the modules of a directory. Returns 0, or an error
+ * with e set. */
 static int package_walk_add(void *ctx, const char *file, unsigned char type)
 {
 	struct package_walk *w = ctx, inner = *w;
@@ -160,6 +162,7 @@ static int compare_names(const void *a, const void *b)
 
 /* ---- the doors ---- */
 
+/* Sets e to the reason why there is no such module. Returns -EINVAL. */
 static int sql_modules_explain(const char *dir, const char *name, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];

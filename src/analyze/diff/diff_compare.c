@@ -64,6 +64,7 @@ static void free_samples(struct program_samples *list)
 	}
 }
 
+/* Adds the row's numbers of samples to those of its program. Returns 0 or -ENOMEM. */
 static int add_samples(const struct diff_rows *rows, const struct diff_row *row,
 		       struct program_samples **list)
 {
@@ -267,6 +268,7 @@ static void test_change_of_series(struct series *s, const struct diff_design *d,
 	c->ratio_high = change_ratio(c->high, c->a);
 }
 
+/* Sets the change of a series; with `test` also its interval and p value. */
 static void estimate_change(struct series *s, const struct diff_design *d, bool test,
 			    struct diff_change *c)
 {

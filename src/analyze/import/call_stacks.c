@@ -272,6 +272,8 @@ static void read_frame(struct import *im, const struct pb_field *message, struct
 		kind_text.id ? import_intern_text(im, &kind_text) : name_of_frame_kind(im, kind);
 }
 
+/* Returns the row of an interned frame, made at its first use; NULL_U32, which is counted, if the
+ * frame or something that it refers to is missing. */
 static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct row_key key = interned_key(o, ROW_INTERNED_FRAME, iid);

@@ -133,6 +133,7 @@ static bool starts_with(struct part p, const char *with)
 	return p.len >= strlen(with) && !memcmp(p.s, with, strlen(with));
 }
 
+/* Adds a value of a counter. Returns false if the marker is malformed. */
 static bool print_rules_add_counter(struct import *im, struct machine *m,
 				    const struct ftrace_event *e, const struct marker *mark)
 {
@@ -263,6 +264,8 @@ static bool add_instant(struct import *im, struct machine *m, const struct ftrac
 
 /* ---- slices of threads ---- */
 
+/* Begins (B), ends (E) or adds (I) a slice of the thread. Returns false if the marker is
+ * malformed. */
 static bool add_thread_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
 			     const struct marker *mark)
 {

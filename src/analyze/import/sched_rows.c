@@ -30,6 +30,8 @@ static const struct {
   new_bits[] = {{0x1, 'S'},  {0x2, 'D'},  {0x4, 'T'},  {0x8, 't'},
 		{0x10, 'X'}, {0x20, 'Z'}, {0x40, 'P'}, {0x80, 'I'}};
 
+/* Writes the letters of a state, such as "S" or "R+". Returns how many there are; 0 for bits that
+ * this version of the kernel does not have. */
 static size_t format_state(const struct machine *m, uint16_t bits, char text[static 16])
 {
 	size_t n = 0;

@@ -178,6 +178,8 @@ static void add_faults(struct metrics_feed *f, struct metrics_series *s, enum co
 	s->total += growth - major;
 }
 
+/* Applies a value of a track to its series or, for CPU time, to its subject. Subjects that are not
+ * chosen share a series, which gets the growth of totals but no gauges. */
 static void metrics_track_apply(struct metrics_feed *f, struct metrics_track *t,
 				struct track_number v)
 {

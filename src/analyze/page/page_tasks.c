@@ -202,6 +202,7 @@ static void put_state_function(struct page *p, uint32_t more)
 		 1 + (table_u8(t, BLOCKED_IO_WAIT, more) == 1) + 2 * function);
 }
 
+/* *end: the end of the last state, which becomes that of this one. */
 static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_t *end)
 {
 	const struct table *t = page_tasks_table(p, TABLE_THREAD_STATE);

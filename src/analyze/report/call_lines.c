@@ -239,6 +239,7 @@ static int64_t pid_of_thread(const struct store *s, uint32_t utid)
 	return upid == NULL_U32 ? -1 : table_i64(&s->tables[TABLE_PROCESS], PROCESS_PID, upid);
 }
 
+/* Reads the rest of the current call, unless this was done. */
 static void call_lines_read(struct call_lines *l)
 {
 	const struct table *t = &l->s->tables[TABLE_SLICE];

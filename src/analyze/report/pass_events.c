@@ -122,6 +122,7 @@ struct events {
 
 /* ---- arguments ---- */
 
+/* Returns the kind of a row's event. Its properties are found at its first use. */
 static struct kind *pass_events_get_kind(struct events *e, uint32_t row)
 {
 	uint16_t number = table_u16(&e->in->s->tables[TABLE_FTRACE], FTRACE_KIND, row);

@@ -254,6 +254,7 @@ struct meanwhile {
 		*sleep; /* the longest wait of the holder during that time, or NULL */
 };
 
+/* Returns what the holder did during the wait. */
 static struct meanwhile find_states_of_holder(const struct lock_pass *l, const struct lock_wait *w)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD_STATE];

@@ -150,6 +150,7 @@ static void pass_requests_add(struct requests *r, const struct open_request *o, 
 		to->list[to->n++] = q;
 }
 
+/* Handles a request that was inserted into the queue or, if issued, given to the driver. */
 static void begin_request(struct requests *r, const struct block_event *e, bool issued, int64_t ts,
 			  uint32_t utid)
 {

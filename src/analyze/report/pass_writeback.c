@@ -77,6 +77,7 @@ static struct writeback_sum *writeback_get_sum(struct writeback *w, uint32_t who
 	return &w->sums[n];
 }
 
+/* Returns the inode of the current event, added if needed; NULL if out of memory. */
 static struct dirty_inode *get_dirty_inode(struct writeback *w, uint32_t machine)
 {
 	const struct arg *name = event_reader_find(&w->list, "name");
@@ -113,6 +114,8 @@ static bool writeback_counts(const struct writeback *w, uint32_t utid)
 	return utid == NULL_U32 ? !w->in->some && !w->in->limited : w->in->chosen[utid];
 }
 
+/* Counts a page that a thread dirtied. The first one after the inode was written as a whole begins
+ * a new list of dirtiers. */
 static void add_dirtied_page(struct writeback *w, struct dirty_inode *inode, uint32_t utid,
 			     int64_t ts)
 {
@@ -155,6 +158,7 @@ static void add_pages_to_writers(struct writeback *w, const struct dirty_inode *
 	}
 }
 
+/* Divides written pages among those that dirtied the inode, by the folios that each dirtied. */
 static void add_written_pages(struct writeback *w, struct dirty_inode *inode, uint32_t utid,
 			      int64_t ts, uint64_t pages)
 {

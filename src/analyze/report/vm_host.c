@@ -152,6 +152,8 @@ static void sort_vcpus(struct vm_host *h)
 	h->n_vcpus = n;
 }
 
+/* Adds the span of a row of thread_state, unless it has no length. Returns false if out of
+ * memory. */
 static bool add_span(struct vcpu *v, const struct pass_input *in, uint32_t row)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];

@@ -109,6 +109,7 @@ static enum stack_kind kind_of_source(const struct sample_words *w, uint32_t sou
 					 : STACKS_CPU;
 }
 
+/* Adds the samples of a kind that have a stack. Returns false if out of memory. */
 static bool read_samples(const struct store *s, enum stack_kind kind, struct stack_points *ret)
 {
 	const struct table *t = &s->tables[TABLE_PROFILER_SAMPLE];
@@ -197,6 +198,8 @@ static bool find_wait_tracks(const struct store *s, uint32_t **ret)
 	return true;
 }
 
+/* Adds a point for each slice on a track of waits. column: that of its call site. Returns false if
+ * out of memory. */
 static bool read_single_waits(const struct store *s, unsigned column, struct stack_points *ret)
 {
 	const struct table *t = &s->tables[TABLE_SLICE];
