@@ -43,8 +43,8 @@ static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
 	return !s->state || strcmp(s->state, "CLONED_READ_ONLY") != 0;
 }
 
-/* Sets *ret to the only session that can be cloned. Returns 0, -ENOENT if there is none, or -EINVAL
- * if there are several. */
+/* Sets *ret to the only session that can be cloned. Returns 0; or, and sets e, -ENOENT if there is
+ * none, -EINVAL if there are several. */
 static int snapshot_choose_session(const Pb__TracingServiceState *state, uint64_t *ret,
 				   struct err_text *e)
 {

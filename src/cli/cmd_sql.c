@@ -96,7 +96,7 @@ static int sql_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-/* Returns 0, 1 after the help, or -EINVAL. */
+/* Returns 0, 1 after the help, or -EINVAL and sets e. */
 static int sql_parse_arguments(int argc, char **argv, struct sql_options *o, struct err_text *e)
 {
 	int r = options_parse(argc, argv, letters, long_options, sql_handle_option, o, e);

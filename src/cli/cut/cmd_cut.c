@@ -123,7 +123,7 @@ static int cut_complete_options(struct cut_options *o, char **words, int n, stru
 	return 0;
 }
 
-/* Returns 0, 1 after the help, or -EINVAL. */
+/* Returns 0, 1 after the help, or -EINVAL and sets e. */
 static int cut_parse_arguments(int argc, char **argv, struct cut_options *o, struct err_text *e)
 {
 	int r = options_parse(argc, argv, letters, o->long_options, cut_handle_option, o, e);

@@ -104,7 +104,7 @@ static int merge_complete_options(struct merge_files *o, char **words, int n, st
 	return r;
 }
 
-/* Returns 0, 1 after the help, or -EINVAL. */
+/* Returns 0, 1 after the help, or -EINVAL or -ENOMEM and sets e. */
 static int merge_parse_arguments(int argc, char **argv, struct merge_files *o, struct err_text *e)
 {
 	int r = options_parse(argc, argv, letters, long_options, merge_handle_option, o, e);

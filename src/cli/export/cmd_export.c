@@ -260,7 +260,7 @@ static int export_complete_options(struct export_options *o, char **words, int n
 	return 0;
 }
 
-/* Returns 0, 1 after the help, or -EINVAL. */
+/* Returns 0, 1 after the help, or -EINVAL and sets e. */
 static int export_parse(int argc, char **argv, struct export_options *o, struct err_text *e)
 {
 	int r = options_parse(argc, argv, letters, long_options, export_handle_option, o, e);

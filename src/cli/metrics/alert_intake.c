@@ -102,8 +102,8 @@ static void known_alert_add(struct alert_intake *a, const struct alert *alert)
 	*k = known_alert_of(alert);
 }
 
-/* Forgets an alert that was passed on in vain: it frees its slot of the limit, and its repetition
- * is passed on. */
+/* Forgets an alert that nothing acted on: its slot of the limit is free again, and its repetition
+ * will be passed on. */
 static void known_alert_forget(struct alert_intake *a, const struct known_alert *alert,
 			       uint32_t slot)
 {

@@ -248,7 +248,7 @@ static int open_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-/* Returns 0, 1 after the help, or -EINVAL. */
+/* Returns 0, 1 after the help, or -EINVAL and sets e. */
 static int open_parse(int argc, char **argv, struct open_options *o, struct err_text *e)
 {
 	int r = options_parse(argc, argv, letters, long_options, open_handle_option, o, e);

@@ -112,8 +112,8 @@ static void adopt_sign(struct usdt_search *s, const struct usdt_place *p, size_t
 }
 
 /* Sets the types of the arguments that are recorded, and clears the fetch of those that are not
- * wanted or cannot be read. Adds the latter to *n_unread. Returns 0, or -EINVAL and sets the
- * error's text. */
+ * wanted and of those that cannot be read, which are counted in *n_unread. Returns 0, or -EINVAL
+ * and sets s->e. */
 static int choose_types(struct usdt_search *s, struct usdt_place *p, size_t *n_unread)
 {
 	for (size_t i = 0; s->t->has_args && i < s->n_args; i++) {

@@ -4,7 +4,7 @@
  *
  *	record_options --> record_config --> recording --> trace_file --> FILE
  *	      |                                ^ |
- *	      +--> command_child --------------+ +--> record_summary --> stderr, exit code
+ *	      +--> command_child --------------+ +--> report/summary --> stderr, exit code
  */
 
 #include <errno.h>

@@ -24,7 +24,7 @@ struct recording_setup {
 		*events; /* of this machine's kernel; NULL unknown, or not needed */
 	const char
 		*tracefs_root; /* of this machine; NULL: unreadable, or the service is elsewhere */
-	unsigned same_signal_ms; /* see terminal/signals.h */
+	unsigned same_signal_ms; /* see cli/terminal/signals.h */
 	bool from_words; /* there is no -c: advice names options */
 	bool needs_ftrace; /* without linux.ftrace nothing would be recorded */
 	bool needs_capabilities; /* without root's capabilities nothing would be recorded */

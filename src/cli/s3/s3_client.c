@@ -305,7 +305,8 @@ static int s3_client_pause(const struct s3_client *c, uint32_t attempt)
 	return S3_STOPPED;
 }
 
-/* Sends the request once. Returns 0, S3_AGAIN, S3_REFUSED, one of enum s3_result, or -errno. */
+/* Sends the request once. Returns 0, S3_STOPPED, or, and sets e, S3_AGAIN, S3_REFUSED, another of
+ * enum s3_result, or -errno. */
 static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
 			 struct err_text *e)
 {

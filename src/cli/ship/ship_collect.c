@@ -274,7 +274,8 @@ static int ship_publish(struct ship_collector *c, int directory, const char *uui
 	return 0;
 }
 
-/* Makes the entry of a trace that is copied. Returns 0 or -errno. */
+/* Makes the entry of a trace that was copied into the directory, and moves it to ready/. Returns 0,
+ * or -errno; sets e only if the process that makes the tables could not be started. */
 static int ship_make_entry(struct ship_collector *c, const struct ship_source *source,
 			   int directory, const struct file_hash *trace, const char *uuid,
 			   struct err_text *e)
