@@ -139,7 +139,7 @@ static void thresholds_compare(struct thresholds *t, struct watched *w,
 			x->n_above--;
 			continue;
 		}
-		/* It fires when the first of its tracks rises. */
+		/* The trigger fires when the first of its tracks rises. */
 		if (x->n_above++)
 			continue;
 		x->fired = true;

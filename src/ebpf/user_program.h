@@ -12,7 +12,7 @@ struct user_program;
 /* Reads the object file; does not load it into the kernel. Returns 0, or -errno and sets e. */
 int user_program_new(const char *dir, const char *name, struct user_program **ret,
 		     struct err_text *e);
-/* Its run must have ended. No-op for NULL. */
+/* Frees the program, whose run must have ended. No-op for NULL. */
 void user_program_free(struct user_program *p);
-/* Valid until user_program_free(). */
+/* Returns the program as a family, valid until user_program_free(). */
 const struct ebpf_family *user_program_family(const struct user_program *p);

@@ -35,7 +35,7 @@ struct cgroup_walk {
 	bool is_begun;
 };
 
-/* Begins a walk. directory: of the hierarchy, or of a group in it, which is then "/". Returns 0 or
+/* Begins a walk. dir: of the hierarchy, or of a group in it, which is then "/". Returns 0 or
  * -errno. */
 int cgroup_walk_begin(struct cgroup_walk *w, const char *dir);
 /* Goes on to the next group, parents before children. Returns false after the last one. */

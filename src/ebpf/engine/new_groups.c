@@ -118,7 +118,7 @@ static int begin_walk(void)
 	const struct cgroup_names_options o = {
 		.loop = all.loop, .mount = &all.mount, .named = new_groups_on_named};
 
-	/* It keeps the rows of removed groups until it is full. */
+	/* The names keep the rows of removed groups until they are full. */
 	if (all.names && cgroup_names_count_left_out(all.names)) {
 		cgroup_names_free(all.names);
 		all.names = NULL;

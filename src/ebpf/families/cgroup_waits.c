@@ -44,7 +44,7 @@ struct cgroup_waits_reader {
 
 void cgroup_waits_prepare(struct ebpf_object *o, const struct ebpf_features *f)
 {
-	/* Else memory comes from an allocator that takes locks. */
+	/* On other kernels, memory would come from an allocator that takes locks. */
 	if (f->has_member(f->ctx, "bpf_htab", "ma"))
 		ebpf_object_set_map_flags(o, "cgroup_waits", BPF_F_NO_PREALLOC);
 }

@@ -18,7 +18,7 @@ struct histogram;
 /* Checks the config; loads nothing. Returns 0, or -errno and sets e. */
 int histogram_new(const Pb__EbpfCountersConfig__Histogram *c, struct histogram **ret,
 		  struct err_text *e);
-/* Its run must have ended. No-op for NULL. */
+/* Frees the histogram, whose run must have ended. No-op for NULL. */
 void histogram_free(struct histogram *h);
-/* Valid until histogram_free(). */
+/* Returns the histogram as a family, valid until histogram_free(). */
 const struct ebpf_family *histogram_family(const struct histogram *h);

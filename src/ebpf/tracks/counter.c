@@ -12,7 +12,7 @@ _Static_assert((SONDA_HIST_BITS - SUB_BITS) * (1u << SUB_BITS) + (1u << SUB_BITS
 		       SONDA_HIST_BUCKETS,
 	       "the last octave ends with the last bucket");
 
-/* These return the first value of a bucket, and of the next one; buckets are below
+/* Return the first value of a bucket, and that of the next bucket. bucket is below
  * SONDA_HIST_BUCKETS. */
 static uint64_t histogram_bucket_begin(uint32_t bucket)
 {

@@ -14,7 +14,7 @@
  *	         0      u32 length, itself included, then the payload
  *	         29     padding: u32 length, itself included; a time_delta of 0 ends the page
  *	         30     time extend: u32, the delta's bits 27 and up
- *	         31     absolute time: u32 likewise, of 59 bits
+ *	         31     absolute time: u32, the bits 27 and up of 59 bits
  *
  * The bit-fields are those of a little-endian kernel; the reader runs on the same machine.
  */

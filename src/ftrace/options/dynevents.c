@@ -4,9 +4,9 @@
  *	                      |                 |
  *	                      ours              the user's
  *
- * Lines are appended: opening such a file with O_TRUNC removes the events of all tracers. Every
- * kernel accepts "-:GROUP/NAME" in kprobe_events and uprobe_events; synthetic events are removed
- * likewise through dynamic_events.
+ * Lines are appended: opening such a file with O_TRUNC removes the events of all tracers. The line
+ * "-:GROUP/NAME" removes an event. Every kernel accepts it in kprobe_events and uprobe_events; for
+ * synthetic events it is written to dynamic_events.
  */
 #include <errno.h>
 #include <stdio.h>

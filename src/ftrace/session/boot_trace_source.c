@@ -8,7 +8,7 @@
  *	         read all that is in its rings, in time slices
  *	         FtraceStats (END); close the rings                   done
  *	flush    answered when that is done
- *	stop     likewise
+ *	stop     answered then, too
  *	destroy  detach; records that were already read are gone from the instance
  *
  * Nothing is enabled or disabled: the instance may be recording again for its owner.

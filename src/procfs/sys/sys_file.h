@@ -43,8 +43,9 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p);
  * empty), or -EAGAIN if it failed less than ten seconds ago. */
 int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text);
 
-/* Reads the file and calls the parser. Logs and counts errors of both. parse: writes the values of
- * the text, which is untrusted. Returns 0, or -EBADMSG if a part of it was invalid and skipped. */
+/* Reads the file and calls parse, which writes the values of the text; the text is untrusted. parse
+ * returns 0, or -EBADMSG if a part of the text was invalid and skipped. Logs and counts errors of
+ * both. */
 void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state);
 

@@ -71,7 +71,7 @@ struct perf_session {
 };
 
 /* Selects the processes of the subject by /proc, because s->by_proc. Returns 0, or -errno and sets
- * why it is refused. */
+ * s->base.refused. */
 int perf_events_select_by_proc(struct perf_session *s);
 /* Opens the events, disabled. Returns 0, or -errno, which is logged unless the session is
  * refused. */
