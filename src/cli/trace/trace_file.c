@@ -18,7 +18,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/sudo_user.h"
-#include "cli/trace/out_path.h"
+#include "cli/trace/safe_path.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
