@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/import/cgroup_wait_rows.h"
-
 #include "analyze/import/cgroup_rows.h"
+#include "analyze/import/import_steps.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"

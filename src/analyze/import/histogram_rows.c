@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/import/histogram_rows.h"
-
+#include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "wire/pb_read.h"

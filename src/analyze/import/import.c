@@ -7,11 +7,9 @@
 #include <sys/stat.h>
 
 #include "analyze/import/cgroup_rows.h"
-#include "analyze/import/cgroup_wait_rows.h"
 #include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/ftrace_rows.h"
-#include "analyze/import/histogram_rows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/perf_counters.h"
 #include "analyze/import/remembered.h"

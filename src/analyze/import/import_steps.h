@@ -82,6 +82,15 @@ void import_perf_sample(struct import *im, struct machine *m, int64_t ts, const 
 void import_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 			 uint32_t state);
 
+/* cgroup_wait_rows.c: the tables cgroup_wait and cgroup_wait_length, from waits for a CPU that the
+ * kernel counted. ts is the end of the packet's interval. */
+void import_cgroup_waits(struct import *im, struct machine *m, int64_t ts,
+			 const struct pb_field *waits);
+/* histogram_rows.c: the tables event_histogram, event_histogram_row and event_histogram_bucket, from
+ * what the kernel counted (TracePacket.event_histogram). ts is the end of the packet's interval. */
+void import_event_histogram(struct import *im, struct machine *m, int64_t ts,
+			    const struct pb_field *histogram);
+
 /* module_symbols.c: symbols of frames, which the frames get at the end of the file. */
 void tokenize_module_symbols(struct import *im, const struct pb_field *f);
 void module_symbols_finish(struct import *im);
