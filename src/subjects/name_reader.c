@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "base/event_loop/event_free.h"
-#include "base/system/helper_process.h"
+#include "base/system/helper_pair.h"
 #include "base/system/sanitizer.h"
 
 #define ANSWERS_AT_ONCE 16 /* then the loop does other things */
@@ -43,11 +42,6 @@ struct name_answer {
 };
 
 /* ---- the first process: opens ---- */
-
-struct name_opener {
-	const char *root;
-	int next; /* socket to the second process */
-};
 
 /* Finds the home directory of a user in /etc/passwd; "" if the user is not listed. */
 static void find_home_dir(const char *root, uint32_t uid, char *ret, size_t size)
@@ -104,7 +98,6 @@ static int open_runtime_file(const char *path, enum runtime_file kind, uint32_t 
 {
 	_cleanup_(closep) int found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	bool is_dir = runtime_file_is_dir(kind);
-	char again[64];
 	struct stat st;
 
 	if (found < 0 || fstat(found, &st) < 0)
@@ -113,14 +106,12 @@ static int open_runtime_file(const char *path, enum runtime_file kind, uint32_t 
 		return -1;
 	if (st.st_uid != 0 && st.st_uid != uid && st.st_uid != geteuid())
 		return -1;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
-	return open(again,
-		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (is_dir ? O_DIRECTORY : 0));
+	return helper_open_found(found, is_dir ? O_DIRECTORY : 0);
 }
 
 /* Sends the request with each file that can be opened, then once more without a file, as its end.
  * Returns 0 or -errno. */
-static int send_runtime_files(const struct name_opener *o, struct name_request *q)
+static int send_runtime_files(const char *root, struct name_request *q, int to)
 {
 	char home[PATH_MAX] = "", path[PATH_MAX];
 	enum runtime_file kind;
@@ -130,53 +121,35 @@ static int send_runtime_files(const struct name_opener *o, struct name_request *
 	q->key.namespace[sizeof(q->key.namespace) - 1] = '\0';
 	q->key.scope[sizeof(q->key.scope) - 1] = '\0';
 	if (q->key.uid)
-		find_home_dir(o->root, q->key.uid, home, sizeof(home));
+		find_home_dir(root, q->key.uid, home, sizeof(home));
 	for (unsigned n = 0;; n++) {
 		_cleanup_(closep) int fd = -1;
 
-		kind = runtime_file_path(&q->key, n, o->root, home, path, sizeof(path));
+		kind = runtime_file_path(&q->key, n, root, home, path, sizeof(path));
 		if (kind == RUNTIME_FILE_NONE)
 			break;
 		if (kind == RUNTIME_FILE_MACHINE)
 			follow_machine_link(path, sizeof(path));
 		fd = open_runtime_file(path, kind, q->key.uid);
 		q->file = kind;
-		r = fd < 0 ? 0 : helper_send(o->next, q, sizeof(*q), fd, 0);
+		r = fd < 0 ? 0 : helper_send(to, q, sizeof(*q), fd, 0);
 		if (r < 0)
 			return r;
 	}
 	q->file = RUNTIME_FILE_NONE;
-	return helper_send(o->next, q, sizeof(*q), -1, 0);
+	return helper_send(to, q, sizeof(*q), -1, 0);
 }
 
-/* Gives up the rights and system calls that this process does not need. If the kernel refuses this,
- * the process continues with the rights that it had before. */
-static void name_opener_confine(void)
+static void name_opener_run(int fd, int other, void *ctx)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH};
-	static const char *const calls[] = {
-		"close",   "exit_group", "fstat",      "geteuid", "newfstatat",
-		"read",	   "readlink",	 "readlinkat", "recvmsg", "rt_sigreturn",
-		"sendmsg", "statx",	 "write",      NULL,
-	};
-	static const struct syscall_without reading[] = {
-		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
-		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
-		{NULL, 0, 0},
-	};
-	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
-
-	(void)helper_confine(needed, ARRAY_SIZE(needed), &list);
-}
-
-static void name_opener_run(int fd, void *ctx)
-{
-	const struct name_opener *o = ctx;
+	static const char *const calls[] = {"geteuid", "read", "readlink", "readlinkat", NULL};
 	static struct name_request q;
+	const char *root = ctx;
 
-	name_opener_confine();
+	helper_confine_opener(needed, ARRAY_SIZE(needed), calls);
 	while (helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL) == sizeof(q) &&
-	       send_runtime_files(o, &q) == 0)
+	       send_runtime_files(root, &q, other) == 0)
 		;
 }
 
@@ -238,21 +211,15 @@ static void name_parser_confine(void)
 	(void)helper_confine(NULL, 0, &list);
 }
 
-struct name_parser {
-	int requests; /* socket from the first process */
-};
-
 /* Reads requests, each with its files, and sends one answer to each. */
-static void name_parser_run(int fd, void *ctx)
+static void name_parser_run(int fd, int other, void *ctx)
 {
-	const struct name_parser *p = ctx;
 	static struct name_request q;
 	struct name_answer a = {.result = -ENOENT};
 	int file = -1;
 
 	name_parser_confine();
-	while (helper_receive(p->requests, &(struct iovec){&q, sizeof(q)}, 1, -1, &file) ==
-	       sizeof(q)) {
+	while (helper_receive(other, &(struct iovec){&q, sizeof(q)}, 1, -1, &file) == sizeof(q)) {
 		if (q.file != RUNTIME_FILE_NONE) {
 			if (file >= 0 && name_parser_read_file(&q, TAKE_FD(file), &a.names))
 				a.result = 0;
@@ -270,31 +237,19 @@ static void name_parser_run(int fd, void *ctx)
 /* ---- this process ---- */
 
 static struct {
-	struct helper_process opener, parser;
+	struct helper_pair helpers;
 	struct event *readable; /* owned; while there are users with a loop */
 	TAILQ_HEAD(, name_reader_user) users;
 	uint32_t last_number;
-} all = {.opener = {.fd = -1}, .parser = {.fd = -1}, .users = TAILQ_HEAD_INITIALIZER(all.users)};
+} all = {.helpers = HELPER_PAIR_NONE, .users = TAILQ_HEAD_INITIALIZER(all.users)};
 
 int name_reader_start(const char *root)
 {
-	struct name_opener opener = {.root = root};
-	struct name_parser parser;
-	int pair[2], r;
+	const struct helper_of_pair opener = {
+		.name = "sonda-name-open", .run = name_opener_run, .ctx = (void *)root};
+	const struct helper_of_pair parser = {.name = "sonda-names", .run = name_parser_run};
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	opener.next = pair[0];
-	parser.requests = pair[1];
-	r = helper_process_start("sonda-names", name_parser_run, &parser, pair[1], &all.parser);
-	if (r == 0)
-		r = helper_process_start("sonda-name-open", name_opener_run, &opener, pair[0],
-					 &all.opener);
-	close(pair[0]);
-	close(pair[1]);
-	if (r < 0)
-		closep(&all.parser.fd);
-	return r;
+	return helper_pair_start(&opener, &parser, &all.helpers);
 }
 
 static bool are_names_valid(const struct container_names *n)
@@ -314,8 +269,7 @@ static void name_reader_handle_end(void)
 	struct name_reader_user *u, *next;
 
 	event_freep(&all.readable);
-	closep(&all.opener.fd);
-	closep(&all.parser.fd);
+	helper_pair_close(&all.helpers);
 	for (u = TAILQ_FIRST(&all.users); u; u = next) {
 		next = TAILQ_NEXT(u, link);
 		u->n_pending = 0;
@@ -336,9 +290,9 @@ static bool name_reader_read_answer(void)
 	struct name_reader_user *u;
 	ssize_t n;
 
-	if (all.parser.fd < 0)
+	if (all.helpers.parser.fd < 0)
 		return false;
-	n = helper_receive(all.parser.fd, &part, 1, 0, NULL);
+	n = helper_receive(all.helpers.parser.fd, &part, 1, 0, NULL);
 	if (n == -EAGAIN)
 		return false;
 	if (n != sizeof(a) || a.result > 0 || !are_names_valid(&a.names)) {
@@ -366,10 +320,10 @@ static void name_reader_on_readable(evutil_socket_t fd, short what, void *ctx)
 
 int name_reader_join(struct name_reader_user *u, struct event_base *loop)
 {
-	if (all.parser.fd < 0 || all.opener.fd < 0)
+	if (!helper_pair_is_alive(&all.helpers))
 		return -ENOTSUP;
 	if (loop && !all.readable) {
-		all.readable = event_new(loop, all.parser.fd, EV_READ | EV_PERSIST,
+		all.readable = event_new(loop, all.helpers.parser.fd, EV_READ | EV_PERSIST,
 					 name_reader_on_readable, NULL);
 		if (!all.readable || event_add(all.readable, NULL) < 0) {
 			event_freep(&all.readable);
@@ -398,8 +352,8 @@ bool name_reader_send_request(struct name_reader_user *u, uint64_t id,
 {
 	const struct name_request q = {.user = u->number, .id = id, .key = *key};
 
-	if (!u->number || u->n_pending >= NAME_REQUESTS_MAX || all.opener.fd < 0 ||
-	    helper_send(all.opener.fd, &q, sizeof(q), -1, MSG_DONTWAIT) < 0)
+	if (!u->number || u->n_pending >= NAME_REQUESTS_MAX ||
+	    !helper_pair_request(&all.helpers, &q, sizeof(q)))
 		return false;
 	u->n_pending++;
 	return true;
@@ -407,9 +361,9 @@ bool name_reader_send_request(struct name_reader_user *u, uint64_t id,
 
 bool name_reader_wait(unsigned ms)
 {
-	struct pollfd answer = {.fd = all.parser.fd, .events = POLLIN};
+	struct pollfd answer = {.fd = all.helpers.parser.fd, .events = POLLIN};
 
-	if (all.parser.fd < 0)
+	if (all.helpers.parser.fd < 0)
 		return false;
 	coroutine_block_begin();
 	(void)poll(&answer, 1, (int)ms);

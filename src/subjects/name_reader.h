@@ -11,13 +11,9 @@ struct event_base;
 
 /*
  * Reads the names of containers and pods from the files of their runtimes, never from a runtime's
- * socket. Two processes of its own do that, because the files are hostile:
- *
- *	this process  --- key --->  sonda-name-open  opens regular files of root, or of the user
- *	      ^                            |         whose container it is; parses nothing
- *	      |                     key, descriptor
- *	      |                            v
- *	      +------ names ------  sonda-names      parses; has no rights
+ * socket. Two processes of its own do that (base/system/helper_pair.h), because the files are
+ * hostile: sonda-name-open opens regular files of root, or of the user whose container it is, and
+ * sonda-names parses them.
  *
  * Answers come through the loop, in the order of the requests, and are checked again. A process has
  * one name reader, and one thread uses it.

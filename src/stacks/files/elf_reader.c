@@ -521,10 +521,9 @@ static void answer_request(int to, size_t len, int *file)
 	send_answer(to);
 }
 
-void elf_reader_run(int fd, void *ctx)
+void elf_reader_run(int fd, int other, void *ctx)
 {
 	const struct iovec part = {&request, sizeof(request)};
-	const struct elf_reader_ctx *c = ctx;
 
 	copy_vdso();
 	(void)demangle_start_clock();
@@ -532,7 +531,7 @@ void elf_reader_run(int fd, void *ctx)
 	(void)helper_confine_parser(ELF_READER_MEMORY);
 	for (;;) {
 		int file = -1;
-		ssize_t n = helper_receive(c->requests, &part, 1, -1, &file);
+		ssize_t n = helper_receive(other, &part, 1, -1, &file);
 
 		if (n < (ssize_t)FILE_REQUEST_HEAD)
 			_exit(0); /* the parent has ended */

@@ -28,7 +28,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/system/helper_process.h"
+#include "base/system/helper_pair.h"
 #include "base/text/span.h"
 #include "stacks/files/file_messages.h"
 
@@ -65,17 +65,13 @@ static bool is_requested_file(int fd, const struct stat *st, const struct file_r
 static int open_checked(const char *path, const struct file_request *q)
 {
 	_cleanup_(closep) int found = open(path, O_PATH | O_CLOEXEC);
-	char again[64];
 	struct stat st;
-	int fd;
 
 	if (found < 0 || fstat(found, &st) < 0)
 		return -errno;
 	if (!is_requested_file(found, &st, q))
 		return -ESTALE;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
-	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return helper_open_found(found, 0);
 }
 
 static int open_elf(const struct file_request *q)
@@ -137,9 +133,8 @@ static bool is_trusted_jit_file(int fd, const struct file_request *q)
 /* Opens the perf map of the process, if it can be trusted. Returns the descriptor or -errno. */
 static int open_perf_map(const struct file_request *q)
 {
-	char path[64], again[64];
+	char path[64];
 	_cleanup_(closep) int found = -1;
-	int fd;
 
 	if (q->has_ended && q->pid_inside != q->pid)
 		return -ESRCH;
@@ -153,9 +148,7 @@ static int open_perf_map(const struct file_request *q)
 		return -errno;
 	if (!is_trusted_jit_file(found, q))
 		return -EPERM;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
-	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return helper_open_found(found, 0);
 }
 
 static int open_jitdump(const struct file_request *q)
@@ -200,32 +193,14 @@ static int open_requested_file(struct file_request *q, size_t len)
 	}
 }
 
-/* Gives up the rights and system calls that this process does not need. If the kernel refuses this,
- * the process continues with the rights that it had before. */
-static void file_opener_confine(void)
+void file_opener_run(int fd, int other, void *ctx)
 {
 	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
 					  CAP_SYS_PTRACE};
-	static const char *const calls[] = {
-		"close",	"exit_group", "fstat", "fstatfs", "newfstatat", "recvmsg",
-		"rt_sigreturn", "sendmsg",    "statx", "write",	  NULL,
-	};
-	static const struct syscall_without reading[] = {
-		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
-		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
-		{NULL, 0, 0},
-	};
-	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
-
-	(void)helper_confine(needed, ARRAY_SIZE(needed), &list);
-}
-
-void file_opener_run(int fd, void *ctx)
-{
-	const struct file_opener_ctx *c = ctx;
+	static const char *const calls[] = {"fstatfs", NULL};
 	static struct file_request q;
 
-	file_opener_confine();
+	helper_confine_opener(needed, ARRAY_SIZE(needed), calls);
 	for (;;) {
 		ssize_t n = helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL);
 		int opened = -1;
@@ -238,7 +213,7 @@ void file_opener_run(int fd, void *ctx)
 			if (q.kind != FILE_REQUEST_DATA_MAPS)
 				n = FILE_REQUEST_HEAD;
 		}
-		if (helper_send(c->next, &q, (size_t)n, opened, 0) < 0)
+		if (helper_send(other, &q, (size_t)n, opened, 0) < 0)
 			_exit(0); /* the second process has ended */
 		closep(&opened);
 	}

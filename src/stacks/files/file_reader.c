@@ -6,21 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
-#include "base/system/helper_process.h"
+#include "base/system/helper_pair.h"
 #include "stacks/files/elf_reader.h"
 #include "stacks/files/file_opener.h"
 
 #define ANSWERS_AT_ONCE 16 /* then the loop does other things */
 
 static struct {
-	struct helper_process opener, reader;
+	struct helper_pair helpers;
 	struct event *readable; /* owned; while there are users */
 	TAILQ_HEAD(, file_reader_user) users;
 	uint32_t last_number;
@@ -30,27 +29,14 @@ static struct {
 		uint32_t user;
 		uint64_t id, next; /* next: the least address that a row may have */
 	} rows; /* of the answers that are being read */
-} all = {.opener = {.fd = -1}, .reader = {.fd = -1}, .users = TAILQ_HEAD_INITIALIZER(all.users)};
+} all = {.helpers = HELPER_PAIR_NONE, .users = TAILQ_HEAD_INITIALIZER(all.users)};
 
 int file_reader_start(void)
 {
-	struct file_opener_ctx opener;
-	struct elf_reader_ctx reader;
-	int pair[2], r;
+	const struct helper_of_pair opener = {.name = "sonda-open", .run = file_opener_run};
+	const struct helper_of_pair parser = {.name = "sonda-elf", .run = elf_reader_run};
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	opener.next = pair[0];
-	reader.requests = pair[1];
-	r = helper_process_start("sonda-elf", elf_reader_run, &reader, pair[1], &all.reader);
-	if (r == 0)
-		r = helper_process_start("sonda-open", file_opener_run, &opener, pair[0],
-					 &all.opener);
-	close(pair[0]);
-	close(pair[1]);
-	if (r < 0)
-		closep(&all.reader.fd);
-	return r;
+	return helper_pair_start(&opener, &parser, &all.helpers);
 }
 
 /* ---- answers ---- */
@@ -198,8 +184,7 @@ static void file_reader_handle_end(void)
 	struct file_reader_user *u, *next;
 
 	event_freep(&all.readable);
-	closep(&all.opener.fd);
-	closep(&all.reader.fd);
+	helper_pair_close(&all.helpers);
 	all.rows.left = 0;
 	all.answer = (struct file_answer){.kind = FILE_REQUEST_CLOSE_ALL, .result = -EPIPE};
 	for (u = TAILQ_FIRST(&all.users); u; u = next) {
@@ -213,7 +198,7 @@ static void file_reader_handle_end(void)
 static bool file_reader_read_answer(void)
 {
 	const struct iovec part = {&all.answer, sizeof(all.answer)};
-	ssize_t n = helper_receive(all.reader.fd, &part, 1, 0, NULL);
+	ssize_t n = helper_receive(all.helpers.parser.fd, &part, 1, 0, NULL);
 	struct file_reader_user *u;
 
 	if (n == -EAGAIN)
@@ -241,7 +226,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 
 bool file_reader_is_alive(void)
 {
-	return all.reader.fd >= 0 && all.opener.fd >= 0;
+	return helper_pair_is_alive(&all.helpers);
 }
 
 int file_reader_join(struct file_reader_user *u, struct event_base *loop)
@@ -249,8 +234,8 @@ int file_reader_join(struct file_reader_user *u, struct event_base *loop)
 	if (!file_reader_is_alive())
 		return -ENOTSUP;
 	if (!all.readable) {
-		all.readable =
-			event_new(loop, all.reader.fd, EV_READ | EV_PERSIST, on_readable, NULL);
+		all.readable = event_new(loop, all.helpers.parser.fd, EV_READ | EV_PERSIST,
+					 on_readable, NULL);
 		if (!all.readable || event_add(all.readable, NULL) < 0) {
 			event_freep(&all.readable);
 			return -ENOMEM;
@@ -263,7 +248,7 @@ int file_reader_join(struct file_reader_user *u, struct event_base *loop)
 
 static bool send_request(const void *q, size_t len)
 {
-	return file_reader_is_alive() && helper_send(all.opener.fd, q, len, -1, MSG_DONTWAIT) == 0;
+	return helper_pair_request(&all.helpers, q, len);
 }
 
 void file_reader_leave(struct file_reader_user *u)

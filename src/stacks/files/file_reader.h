@@ -9,14 +9,10 @@
 struct event_base;
 
 /*
- * Reads mappings and ELF files of other processes, in two processes of its own, because the files
- * are hostile and their file systems may never answer:
- *
- *	sonda-probes  --- request --->  sonda-open   opens; has the rights of ptrace(2), parses nothing
- *	      ^                              |       (file_opener.h)
- *	      |                       request, descriptor
- *	      |                              v
- *	      +--------- answer ------  sonda-elf    parses; has no rights (elf_reader.h)
+ * Reads mappings and ELF files of other processes, in two processes of its own
+ * (base/system/helper_pair.h), because the files are hostile and their file systems may never
+ * answer: sonda-open opens them, with the rights of ptrace(2) (file_opener.h), and sonda-elf parses
+ * them (elf_reader.h).
  *
  * The answers come in the order of the requests, through the loop. Each is checked for its lengths
  * before a user gets it. A process has one file reader, and one thread uses it.

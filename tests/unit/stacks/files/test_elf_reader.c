@@ -20,9 +20,7 @@ static struct file_answer answer;
 
 static void serve(int requests, int answers)
 {
-	struct elf_reader_ctx ctx = {.requests = requests};
-
-	elf_reader_run(answers, &ctx);
+	elf_reader_run(answers, requests, NULL);
 }
 
 static int setup(void **state)

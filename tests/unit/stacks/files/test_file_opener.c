@@ -18,9 +18,7 @@ static struct file_request request;
 
 static void serve(int requests, int answers)
 {
-	struct file_opener_ctx ctx = {.next = answers};
-
-	file_opener_run(requests, &ctx);
+	file_opener_run(requests, answers, NULL);
 }
 
 static int setup(void **state)
