@@ -57,7 +57,7 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 
 /* Listens. A socket file without a live server is removed first. Returns 0 with *ret_fd, or -errno
  * and sets e (may be NULL): -EADDRINUSE if a server answers or the file is not a socket. If several
- * processes do this at once, one wins. */
+ * processes do this at once, one of them succeeds. */
 int sock_listen(const char *address, int *ret_fd, struct err_text *e);
 
 /* Accepts a connection. Returns 0, -EAGAIN if none waits, else -errno (-EMFILE: the caller should

@@ -21,7 +21,6 @@ struct time_slice {
 
 #define TIME_SLICE_NS 4000000
 
-/* Starts a time slice of a callback. */
 struct time_slice time_slice_start(uint64_t (*now)(void));
 /* Starts a loop iteration. Only one loop of the process may call it. */
 void time_slice_loop_iteration(void);

@@ -50,7 +50,8 @@ struct service_producer_options {
 int service_producer_new(const struct service_producer_options *o, struct service_producer **ret);
 /* Ends all instances, sends their data, and disconnects. No-op for NULL. */
 void service_producer_free(struct service_producer *p);
-/* Call in a child after fork(). */
+/* Call in a child after fork(). Closes the descriptors, and replaces the shared memory by private
+ * memory. Frees nothing. */
 void service_producer_after_fork_in_child(struct service_producer *p);
 /* Returns the address of the service, for messages. */
 const char *service_producer_target(const struct service_producer *p);

@@ -40,7 +40,7 @@ int backend_wait(struct sonda_backend *b, int timeout_ms);
 
 /* Ends all connections. */
 void backends_end(void);
-/* Call in a child after fork(). */
+/* Call in a child after fork(). Drops all connections without freeing their memory. */
 void backends_after_fork_in_child(void);
 void backends_sources_changed(void);
 void backends_source_removed(unsigned index, const char *name);

@@ -38,5 +38,5 @@ int startup_begin(const struct startup_options *o);
 /* Ends the instance, unless a session has taken it over. */
 void startup_end(void);
 
-/* Call in a child after fork(). */
+/* Call in a child after fork(). Drops the instance, and replaces its memory. */
 void startup_after_fork_in_child(void);

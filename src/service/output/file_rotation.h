@@ -42,7 +42,7 @@ void file_rotation_deinit(struct file_rotation *r);
 /* Creates the next file, and removes the oldest one if there are more than `keep`. Returns 0 and
  * sets r->last to its number, or -errno and sets e. */
 int file_rotation_create_next(struct file_rotation *r, struct err_text *e, int *ret_fd);
-/* Removes the newest file. */
+/* Removes the newest file, for a session that is refused. */
 void file_rotation_remove_newest(struct file_rotation *r);
 
 /* Returns the number of the file that has the state of a sequence, or 0 if none has. */
