@@ -123,7 +123,8 @@ static void make_text_plain(char *text, size_t size)
 	memcpy(text, copy, strlen(copy) + 1);
 }
 
-static void check_result(struct import_result *r)
+/* Makes the texts of a result from the process plain, and a positive error -EBADMSG. */
+static void clean_result(struct import_result *r)
 {
 	make_text_plain(r->problem, sizeof(r->problem));
 	make_text_plain(r->format, sizeof(r->format));
@@ -154,7 +155,7 @@ static int run_process(struct import_job *job, struct import_result *ret)
 			ret, -EBADMSG,
 			"the file is damaged: the process that read it was killed or crashed");
 	}
-	check_result(ret);
+	clean_result(ret);
 	return ret->error;
 }
 

@@ -213,8 +213,8 @@ static bool process_began_in_session(const struct live *l, const struct live_tra
 	return p->start_ns ? p->start_ns >= l->setup.began_ns : l->screens > 0;
 }
 
-/* Adds what a counter of a process has grown by since its last value or, without one, since the
- * session began. A counter that is lower than before began again at 0. */
+/* Adds what a counter of a process has grown by since its last value or, without one, since 0 if
+ * the process began in the session. A lower value than before counts from 0, too. */
 static void set_process_value(struct live *l, struct live_track *t, uint64_t v, uint64_t at)
 {
 	struct live_entry *p = live_find_or_add_process(l, t->pid);

@@ -356,8 +356,8 @@ static void choose_difference(const struct edge_list *l, struct fit *f)
 	f->outside = best == INT64_MAX ? 0 : (size_t)best;
 }
 
-/* Counts the switches while the threads were recorded; none if a CPU of the guest has no thread.
- * Returns false if out of memory. */
+/* Counts the switches while the threads were recorded, and chooses the difference between the
+ * clocks. No switch counts if a CPU of the guest has no thread. Returns false if out of memory. */
 static bool fit_process(const struct vm_host *h, const struct check_list *checks, struct fit *f)
 {
 	struct edge_list edges = {.n = 0};

@@ -217,7 +217,9 @@ static uint64_t find_first_page_time(const struct dat_file *f, const struct dat_
 	return has_tsc_times(f, b) ? tsc_to_ns(&f->tsc, first) : first;
 }
 
-static void check_buffer_clock(struct dat_importer *im, const struct dat_buffer *b)
+/* Stores the clock of the first buffer in the result. Adds a note if a further buffer has another
+ * clock, or if the clock does not count ns. */
+static void store_buffer_clock(struct dat_importer *im, const struct dat_buffer *b)
 {
 	const char *clock = get_buffer_clock(im->file, b);
 
@@ -311,7 +313,7 @@ static int import_buffer(struct dat_importer *im, const struct dat_buffer *b,
 	if (!streams)
 		return im->result->error;
 	if (find_first_page_time(im->file, b, streams))
-		check_buffer_clock(im, b);
+		store_buffer_clock(im, b);
 	r = encode_buffer(im, b, streams, sequence);
 	write_ring_stats(b, sequence);
 	close_streams(b, streams);
