@@ -166,7 +166,8 @@ struct row_index {
 	uint32_t n_rows; /* rows of the table when the index was made */
 };
 
-/* Returns the index of a 32-bit column; NULL: too much memory. Valid until rows are added. */
+/* Returns the index of a 32-bit column, valid until rows are added. NULL: out of memory, or the
+ * values are so sparse that the index would be larger than the column. */
 const struct row_index *table_index(struct table *t, unsigned column);
 
 /* Sets the range of x->rows for a value; it may be empty. Returns false if there is no range. */

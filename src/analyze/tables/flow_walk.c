@@ -112,7 +112,7 @@ static bool flow_walk_visit(struct flow_walk *w, uint32_t slice, unsigned direct
 }
 
 /* Adds the flows that leave a slice, or reach it, and visits their other ends. Returns false if out
- * of memory. */
+ * of memory, or if the flows have no index (table_index()). */
 static bool flow_walk_add(struct flow_walk *w, uint32_t slice, int from, int to,
 			  unsigned directions)
 {
@@ -185,7 +185,7 @@ static bool visit_relatives(struct flow_walk *w, struct flow_visit v)
 }
 
 /* Follows the flows from the slices in the queue. A slice that a flow reaches is left in the
- * direction of that flow only. Returns false if out of memory. */
+ * direction of that flow only. Returns false as flow_walk_add() does. */
 static bool flow_walk_run(struct flow_walk *w, unsigned relatives)
 {
 	for (size_t at = 0; at < w->n; at++) {
