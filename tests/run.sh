@@ -389,7 +389,7 @@ for i in "${!retries[@]}"; do
   fi
 done
 
-# What tests that ran side by side have left: nobody else is at it under this lock.
+# What tests that ran side by side have left: no other run uses tracefs while this lock is held.
 if [ "$uses_tracefs" ] && [ -r $tracing ]; then
   exec 9<$tracing
   left=$(flock -w 60 9 && stale_instances)

@@ -93,7 +93,7 @@ check "the user sonda is there" getent passwd sonda
 check "sonda records as root, without a service" records
 check "the verbs work with its trace" verbs_work
 check "a trace that is recorded with sudo is the caller's" is_the_callers
-check "a trace that is recorded with sudo is nobody else's" is_not_given_away
+check "a trace belongs to the user whose rights sonda record has" is_not_given_away
 check "the manual is there" has_pages
 check "the links and samples of the docs are there" "$(dirname "$0")/doc_links.sh" /usr/share/doc/sonda
 check "bash completes a verb" completes record rec

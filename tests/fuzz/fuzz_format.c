@@ -8,7 +8,7 @@
  * comes out is a message and within its bound, and the row's descriptor is one.
  *
  * choice: bit 0 columns, bit 1 the older encoding, bit 2 names of functions, bits 3 and 4 how the
- * event is told, bit 5 it is sched/sched_switch, whatever its text says.
+ * event is represented, bit 5 it is sched/sched_switch, whatever its text says.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static void name_in(const char *format, char *name, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct event_representation told = {.group = "mine", .name = "read"};
+	struct event_representation representation = {.group = "mine", .name = "read"};
 	struct event_table_options options = {0};
 	struct event_table t = {0};
 	const struct compiled_event *ev;
@@ -123,15 +123,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.compact = choice & 1;
 	options.legacy_generic = choice & 2;
 	options.symbols = choice & 4;
-	told.as = choice & 8 ? EVENT_AS_PROBE_BEGIN : EVENT_AS_FIELDS;
+	representation.as = choice & 8 ? EVENT_AS_PROBE_BEGIN : EVENT_AS_FIELDS;
 	data++;
 	size--;
 	len = strnlen((const char *)data, size);
 	format = strndup((const char *)data, len);
 	assert(format && !printk_formats_parse(&t.strings, "0x10 : \"a string\"\n"));
 	name_in(format, name, sizeof(name));
-	if (!event_table_add_as(&t, choice & 32 ? "sched" : "g", name, choice & 16 ? &told : NULL,
-				format, &options, &id)) {
+	if (!event_table_add_as(&t, choice & 32 ? "sched" : "g", name,
+				choice & 16 ? &representation : NULL, format, &options, &id)) {
 		ev = event_table_get(&t, id);
 		check_message(ev->descriptor, ev->descriptor_len);
 		check_message(ev->further, ev->further_len);

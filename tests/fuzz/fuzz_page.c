@@ -5,7 +5,7 @@
  * comes out is a whole trace, and every record is within its bound.
  *
  * The first byte chooses how: bit 0 columns, bit 1 the older encoding of generic events, bit 2
- * chunks of 64 bytes, bit 3 somebody wants to know the threads, bit 4 a 32-bit kernel's page, bit 5
+ * chunks of 64 bytes, bit 3 threads are collected, bit 4 a 32-bit kernel's page, bit 5
  * a second listener with the other columns, bit 6 broken pages are kept, bit 7 system calls of
  * 32-bit programs are looked for (which a /proc has that is tests/data/calls).
  */
@@ -41,7 +41,7 @@ static struct way {
 	struct event_table_options options;
 } ways[4];
 static struct writer *writers[2]; /* of the second listener: [1] */
-static struct metadata_events news;
+static struct metadata_events collected;
 
 #define MAX_PAGE 65536
 
@@ -93,7 +93,7 @@ static void load_all(void)
 	find_data();
 	writers[0] = fake_writer_new(4096);
 	writers[1] = fake_writer_new(100);
-	assert(metadata_init(&news) == 0);
+	assert(metadata_init(&collected) == 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
 		load(&ways[i], &(struct event_table_options){.compact = (i & 1) << (i >> 1),
 							     .legacy_generic = i & 2});
@@ -159,8 +159,8 @@ static void set_up(struct way *way, struct writer *w, uint8_t how)
 		set_up_calls(way);
 	t->layout = layouts[how >> 4 & 1];
 	t->bundle.output = bundle_output_of_writer(w);
-	t->ctx.tids = how & 8 ? &news.tids : NULL;
-	t->ctx.metadata = how & 8 ? &news : NULL;
+	t->ctx.tids = how & 8 ? &collected.tids : NULL;
+	t->ctx.metadata = how & 8 ? &collected : NULL;
 	t->broken_left = how & 64 ? 2 : 0;
 }
 
@@ -189,7 +189,7 @@ static void translate(const uint8_t *data, size_t size, uint8_t how)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct metadata_batch told;
+	struct metadata_batch batch;
 
 	if (!writers[0])
 		load_all();
@@ -199,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	translate(data + 1, size - 1, *data);
 	check(writers[0]);
 	check(writers[1]);
-	metadata_take_batch(&news, &way_of(*data)->encoder->sync, UINT64_MAX, &told);
-	metadata_free_batch(&news);
+	metadata_take_batch(&collected, &way_of(*data)->encoder->sync, UINT64_MAX, &batch);
+	metadata_free_batch(&collected);
 	return 0;
 }

@@ -55,7 +55,7 @@ static void check_packet(const struct peer_packets *t, size_t i)
 {
 	struct pb_field text, machine;
 
-	/* Nobody else writes this field. */
+	/* Only the test producers write this field. */
 	if (!peer_packet_field(t, i, PEER_FIELD, &text))
 		return;
 	MUST(peer_packet_field(t, i, PB_TRACE_PACKET_MACHINE_ID, &machine));

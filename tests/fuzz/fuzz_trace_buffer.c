@@ -11,7 +11,7 @@
 
 /*
  * The bytes of the input are a program: each operation takes its operands from the bytes that
- * follow. One live buffer of one to four pages, large as it may be told, serves three kinds of
+ * follow. One live buffer of one to four pages, with or without is_large, serves three kinds of
  * writers at the same time:
  *
  *   honest   (fuzz_trace_buffer_writer.h) numbered packets over as many chunks as it takes, which
@@ -20,7 +20,7 @@
  *   raw      a shared memory that the input writes to, headers and all; its chunks are taken and
  *            scraped as the service does it
  *
- * Every byte of writer k is k mod 4, so that it can be told from whom a byte comes. What must hold:
+ * Every byte of writer k is k mod 4, so that a byte shows its writer. What must hold:
  *
  *   - a packet has only bytes of its writer
  *   - an honest writer's packets come whole, patched, in order, none twice, and if some are
@@ -288,7 +288,7 @@ static void do_raw_page(struct world *w)
 	smb_page(&w->smb, page)->word = take32(&w->in);
 }
 
-/* A copy of the payload, so that the bytes can be told and reads past the end are seen. */
+/* Copies the payload, so that a sanitizer detects reads past its end. The bytes show the writer. */
 static void commit_raw(struct world *w, const struct smb_chunk *chunk, bool complete)
 {
 	struct smb_chunk_header h = smb_header_load(chunk->header);
@@ -421,7 +421,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_buffer(w.b);
 	}
 	read_all(&w);
-	/* Once nobody is waited for, everything comes out. */
+	/* When all writers have ended, the buffer returns all packets. */
 	for (const struct tb_seq *s = w.b->seqs.by_key; s; s = s->hh.next)
 		trace_buffer_end_writer(w.b, s->writer.producer_id, s->writer.writer_id);
 	read_all(&w);

@@ -247,7 +247,7 @@ static inline uint8_t honest_packet_byte(const struct trace_packet *p, size_t at
 	return ((const uint8_t *)p->slices[i].iov_base)[at];
 }
 
-/* What is lost before the first packet that is read of a writer is told by nobody. */
+/* Returns true if the loss has no report: it is before the first packet that was read. */
 static inline bool honest_may_be_silent(const struct honest_writer *h, uint32_t number)
 {
 	for (size_t i = 0; i < h->n_starts; i++) {

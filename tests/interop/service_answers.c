@@ -115,7 +115,7 @@ static size_t sorted_fields(const uint8_t *data, size_t len, struct pb_field *li
 	return n;
 }
 
-/* Texts of errors are everybody's own words: only that there is one is told. */
+/* The texts of errors differ between services: by default only their presence is written. */
 static void tell_message(struct strbuf *to, const uint8_t *data, size_t len, bool with_texts)
 {
 	struct pb_field list[MAX_FIELDS];

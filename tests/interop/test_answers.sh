@@ -113,7 +113,7 @@ c until EnableTracing
 c Flush 1=100
 END
 
-alike "starts and stops that are acknowledged, too late, by somebody else" <<END
+alike "starts and stops that another producer acknowledges, too late" <<END
 p producer
 p register s start stop
 q producer

@@ -108,18 +108,18 @@ function at_rank(percent,   rank) {
   rank = int(n * percent / 100 + 0.999999)
   return waits[rank < 1 ? 1 : rank]
 }
-function check(what, percent, from, to,   told, lo, hi, i, v) {
+function check(what, percent, from, to,   counted, lo, hi, i, v) {
   if (!(("runq_latency_" what, to) in values) || from < first) return
   for (i = 1; i <= u; i++) if (unknown[i] > from && unknown[i] <= to + 30e6) return
-  told = values["runq_latency_" what, to]
+  counted = values["runq_latency_" what, to]
   for (i = 0; i < 4; i++) {
     gather(from + (i % 2) * 30e6, to + int(i / 2) * 30e6)
     v = n ? at_rank(percent) : 0
     if (!i || v < lo) lo = v
     if (!i || v > hi) hi = v
   }
-  if (told < lo * 0.98 - 30000 || told > hi * 1.02 + 30000) {
-    printf "period to %.0f: %s is %d, and by events %d..%d\n", to, what, told, lo, hi; bad++
+  if (counted < lo * 0.98 - 30000 || counted > hi * 1.02 + 30000) {
+    printf "period to %.0f: %s is %d, and by events %d..%d\n", to, what, counted, lo, hi; bad++
   }
   checked++
 }
@@ -168,9 +168,9 @@ END {
     good += found; short += s_wait[i] <= 2e6
   }
   for (w = 1; w <= m; w++)
-    if (wait[w] > 2.2e6 && tid[w] != ours && end[w] > s_end[1] && end[w] < s_end[n]) { long++; told += has[w] }
-  print n + 0, "slices, of which", good + 0, "are waits;", long + 0, "long waits, of which", told + 0, "are slices"
-  exit n < 50 || short || good < n * 0.97 || told + left < long * 0.97
+    if (wait[w] > 2.2e6 && tid[w] != ours && end[w] > s_end[1] && end[w] < s_end[n]) { long++; found_long += has[w] }
+  print n + 0, "slices, of which", good + 0, "are waits;", long + 0, "long waits, of which", found_long + 0, "are slices"
+  exit n < 50 || short || good < n * 0.97 || found_long + left < long * 0.97
 }' "$TMP/events" >"$TMP/outliers"
 verdict "a wait above the threshold is a slice of its thread, by who ran, as long as by events" $? "$TMP/outliers"
 

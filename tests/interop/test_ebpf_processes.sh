@@ -53,7 +53,7 @@ compare_times() {
       wait \$pids; kill \$hog; wait \$hog; printf '%s\n' \$hog \$pids >$TMP/pids"
   {
     sed 's/^/pid /' "$TMP/pids"
-    awk -F'|' '{ gsub(" ", "_", $2); print "told", $1, $2, $3 }' "$TMP/cpu_time.last"
+    awk -F'|' '{ gsub(" ", "_", $2); print "counted", $1, $2, $3 }' "$TMP/cpu_time.last"
     {
       rows cpu_time "select 'switch ' || ts || ' ' || extract_arg(arg_set_id, 'prev_pid') || ' ' ||
         extract_arg(arg_set_id, 'prev_state') || ' ' || extract_arg(arg_set_id, 'next_pid') as x
@@ -78,7 +78,7 @@ compare_times() {
     return bits == 16 || bits == 32 ? "" : "off_CPU:_other"
   }
   $1 == "pid" { ours[$2] = ++n }
-  $1 == "told" { told[$2, $3] = $4 }
+  $1 == "counted" { counted[$2, $3] = $4 }
   $1 == "wakeup" && state[$3] != "CPU_time" { change($3, "off_CPU:_runnable", $2) }
   $1 == "switch" && state[$3] != "" && state[$3] != "CPU_time" { unknown[$3] += $2 - since[$3] }
   $1 == "switch" && state[$5] == "CPU_time" { unknown[$5] += $2 - since[$5] }
@@ -88,11 +88,11 @@ compare_times() {
     for (pid in ours) {
       if (unknown[pid] > 20000000) hole = 1
       for (i = 1; i in names; i++) {
-        d = told[pid, names[i]] - sum[pid, names[i]]
-        printf "%s %s: %d, by events %d, of %d changes, %d not known\n", pid, names[i], told[pid, names[i]], sum[pid, names[i]],
+        d = counted[pid, names[i]] - sum[pid, names[i]]
+        printf "%s %s: %d, by events %d, of %d changes, %d not known\n", pid, names[i], counted[pid, names[i]], sum[pid, names[i]],
           changes[pid], unknown[pid]
         if ((d < 0 ? -d : d) > 100000 + 20000 * changes[pid] + unknown[pid]) bad = 1
-        if (told[pid, names[i]] > 20000000) large[names[i]] = 1
+        if (counted[pid, names[i]] > 20000000) large[names[i]] = 1
       }
     }
     for (i = 1; i <= 4; i++) if (!(names[i] in large)) bad = 1 # each was moved
@@ -172,13 +172,13 @@ fi
 numbers=$((16384 * $(getconf _NPROCESSORS_CONF) + 5000))
 if [ $numbers -le 140000 ]; then
   count full 'families: SYSCALLS' '' sh -c "$load numbers=$numbers >$TMP/pid1"
-  told=$(last full "$(cut -d' ' -f1 "$TMP/pid1")" syscalls)
+  counted=$(last full "$(cut -d' ' -f1 "$TMP/pid1")" syscalls)
   lost=$(query "$TMP/full.trace" "select cast(max(value) as int) as n from counter c join track t on t.id = c.track_id
     where t.name = 'syscalls lost'" | tr -dc 0-9)
-  echo "$told and $lost lost, of $numbers" >"$TMP/full"
-  [ "${lost:-0}" -ge 5000 ] && [ $((told + lost)) -ge $numbers ] && [ "$told" -lt $numbers ] &&
+  echo "$counted and $lost lost, of $numbers" >"$TMP/full"
+  [ "${lost:-0}" -ge 5000 ] && [ $((counted + lost)) -ge $numbers ] && [ "$counted" -lt $numbers ] &&
     grep -qE '^  (lost)? +syscalls: [0-9,]+ system calls not counted: no room' "$TMP/full.log"
-  verdict "syscalls: what finds no room is counted, and told" $? <(cat "$TMP/full" "$TMP/full.log")
+  verdict "syscalls: calls without room in the map are counted and reported" $? <(cat "$TMP/full" "$TMP/full.log")
 fi
 
 # ---- futexes ----

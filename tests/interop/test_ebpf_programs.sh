@@ -129,7 +129,7 @@ start_service sonda "$TMP" || exit 1
 start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
 programs=$(for p in refused untyped empty text open none exits kinds partly events nested pinned; do echo "programs: '$p'"; done)
 sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
-# 20 processes of a name that nobody else has, 5 of which fail.
+# 20 processes with a name that no other process has, 5 of which fail.
 cp /bin/true "$TMP/sondatrue" && cp /bin/false "$TMP/sondafalse"
 timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- \
   sh -c "for i in 1 2 3 4 5; do $TMP/sondatrue; $TMP/sondatrue; $TMP/sondatrue; $TMP/sondafalse; done; exit 0" >"$TMP/log" 2>&1
@@ -198,7 +198,7 @@ verdict "the other maps of such a program are counted" $? "$TMP/tracks"
 if [ -e /sys/kernel/tracing/events/exceptions/page_fault_kernel ]; then
   grep -qE '^eBPF counters/runs missed/nested=([2-9][0-9]|[0-9]{3,}).0 count$' "$TMP/tracks" &&
     grep -qE ' nested: [0-9,]+ program runs that the kernel skipped' "$TMP/log"
-  verdict "runs that the kernel left out are counted, and told" $? <(grep nested "$TMP/tracks" "$TMP/log")
+  verdict "runs that the kernel left out are counted and reported" $? <(grep nested "$TMP/tracks" "$TMP/log")
 fi
 stop_all
 echo "1..$N"

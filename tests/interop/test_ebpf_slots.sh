@@ -61,9 +61,9 @@ query "$TMP/trace" "select p.pid || '|' || t.name || '|' || cast(max(c.value) as
 tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' >"$TMP/last"
 for i in 1 2 3 4 5 6 7 8; do tr '\n' ' ' <"$TMP/one.$i"; echo; done >"$TMP/ones"
 
-awk -F'|' 'FILENAME ~ /last$/ { if ($2 == "getppid") told[$1] = $3; next }
+awk -F'|' 'FILENAME ~ /last$/ { if ($2 == "getppid") counted[$1] = $3; next }
   { split($0, pid, " "); want = FILENAME ~ /short$/ ? 700 : 1000; n++ }
-  told[pid[1]] != want { print pid[1] " called " want " times, not " told[pid[1]] + 0; bad = 1 }
+  counted[pid[1]] != want { print pid[1] " called " want " times, not " counted[pid[1]] + 0; bad = 1 }
   END { exit bad || n != 38 }' "$TMP/last" "$TMP/ones" "$TMP/short" >"$TMP/calls"
 verdict "calls are as many as were made" $? "$TMP/calls"
 # In ms, of which the shell tells whole ones. A kernel in a virtual machine may leave out switches to and from threads of
@@ -71,13 +71,13 @@ verdict "calls are as many as were made" $? "$TMP/calls"
 awk -F'|' 'function near(a, b, more) { return a > b * 0.9 - 2 && a < b * 1.1 + 2 + more }
   function in_ms(text, part) { split(text, part, /[ms]/); return part[1] * 60000 + part[2] * 1000 }
   $2 == "unseen" { unseen[$1]; next }
-  FILENAME ~ /last$/ { told[$1, $2] = $3 / 1e6; next }
+  FILENAME ~ /last$/ { counted[$1, $2] = $3 / 1e6; next }
   FILENAME ~ /taken$/ { split($0, f, " "); taken = f[2] - f[1]; next }
   { split($0, f, " "); pid = f[1]; ms = in_ms(f[6]) + in_ms(f[7]); n++
-    waited = told[pid, "waits"]; runnable = told[pid, "off CPU: runnable"]
-    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f; %d ms taken from all%s\n", pid, ms, told[pid, "CPU time"], runnable, waited, taken, pid in unseen ? "; a switch to it is missing" : ""
+    waited = counted[pid, "waits"]; runnable = counted[pid, "off CPU: runnable"]
+    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f; %d ms taken from all%s\n", pid, ms, counted[pid, "CPU time"], runnable, waited, taken, pid in unseen ? "; a switch to it is missing" : ""
     if (pid in unseen) next
-    if (!near(told[pid, "CPU time"], ms, taken)) bad_times = 1
+    if (!near(counted[pid, "CPU time"], ms, taken)) bad_times = 1
     all_waited += waited; all_runnable += runnable
     if (waited > runnable * 1.1 + 2 || waited < runnable * 0.75 || waited < 50) bad_waits = 1 }
   END { exit (n != 8) * 4 + bad_times * 2 + (bad_waits || all_waited < all_runnable * 0.95) }' "$TMP/last" "$TMP/taken" "$TMP/ones" >"$TMP/times"

@@ -4,7 +4,7 @@
 # tracefs: alone
 #
 # Thresholds of linux.ebpf_counters, on the real kernel: threads that wait for one CPU push the run-queue latency above 20 ms,
-# and a flight recorder that nobody else ends stops, or writes a snapshot.
+# and a flight recorder that nothing else ends stops, or writes a snapshot.
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
@@ -40,9 +40,9 @@ unload() {
 LOAD=()
 # What the trace says: its triggers, and the largest p99.
 judge() { # NAME TRACE FIELD NS
-  protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$2" 2>/dev/null | grep -A6 "^  $3 {" >"$TMP/told"
-  grep -q 'trigger_name: "late"' "$TMP/told" && grep -q 'producer_name: "perfetto.traced_probes"' "$TMP/told"
-  verdict "$1: the trigger is in the trace" $? "$TMP/told"
+  protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$2" 2>/dev/null | grep -A6 "^  $3 {" >"$TMP/trigger"
+  grep -q 'trigger_name: "late"' "$TMP/trigger" && grep -q 'producer_name: "perfetto.traced_probes"' "$TMP/trigger"
+  verdict "$1: the trigger is in the trace" $? "$TMP/trigger"
   query "$2" "select count(*) as x from counter c join track t on t.id = c.track_id where t.name = 'runq latency p99' and c.value > $4" \
     "select 'stats ' || name || ' ' || value as bad from stats where severity = 'error' and value > 0" >"$TMP/rows"
   grep -q '"x":[1-9]' "$TMP/rows" && ! grep -q '"bad"' "$TMP/rows"
@@ -90,7 +90,7 @@ until_true ended $recorder && until_true ended $ours
 grep -qE "$saved" "$TMP/ours.log"
 verdict "sonda record saves one as well, and says why" $? "$TMP/ours.log"
 judge CLONE_SNAPSHOT "$(snapshots 'snap.*' | tail -n 1)" clone_snapshot_trigger 100e6
-# Of whose counters the trigger was is not told: both sessions have them.
+# The trace does not say whose counters the trigger is of: both sessions have them.
 [ "$(trace_errors "$(snapshots 'ours.*.trace' | tail -n 1)")" = '[]' ]
 verdict "the snapshot is a whole trace" $?
 grep -q 'triggers: an entry is skipped: it needs counter, above and name' "$TMP/probes.log" &&

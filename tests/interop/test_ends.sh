@@ -46,9 +46,9 @@ for service in sonda perfetto; do
   kill -CONT "$probes"
   sonda 3 stop small --strict -o "$dir/lossy" && says 'lost +kernel rings: [0-9,]+ events' && says 'ended +sonda stop'
   verdict "$service: stop of a session that lost events says so, --strict gives 3" $? "$TMP/log"
-  told=$(grep -oE 'kernel rings: [0-9,]+' "$TMP/log" | tr -dc 0-9)
+  reported=$(grep -oE 'kernel rings: [0-9,]+' "$TMP/log" | tr -dc 0-9)
   query "$dir/lossy" "$lost_query" >"$dir/answer" 2>&1
-  [ "$(number lost "$dir/answer")" = "$told" ] || { echo "sonda: $told" >>"$dir/answer"; false; }
+  [ "$(number lost "$dir/answer")" = "$reported" ] || { echo "sonda: $reported" >>"$dir/answer"; false; }
   verdict "$service: as many as trace_processor counts" $? "$dir/answer"
 
   sonda 0 record --detach kept -b 8mb sched
@@ -73,7 +73,7 @@ done
 
 # ---- a service that is stopped under a recording of Perfetto's
 
-dir=$TMP/told
+dir=$TMP/stopped
 mkdir "$dir"
 use_sockets "$dir"
 for into in memory file; do

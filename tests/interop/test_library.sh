@@ -44,15 +44,15 @@ for service in sonda perfetto; do
   use_sockets "$TMP/$service"
   start_service $service "$TMP/$service"
   "$P/sessions" "$TMP/$service/trace" >"$TMP/$service/said" 2>"$TMP/$service/errors" &&
-    "$CHECK" "$TMP/$service/trace" | grep -q "^packets $(awk '{ print $2 }' "$TMP/$service/said") missing 0 bad 0 told 0 dropped 0$"
+    "$CHECK" "$TMP/$service/trace" | grep -q "^packets $(awk '{ print $2 }' "$TMP/$service/said") missing 0 bad 0 marked 0 dropped 0$"
   verdict "service=$service: a program that records itself through a session" $? "$TMP/$service/said" "$TMP/$service/errors"
   "$P/backends" memory "$TMP/$service/trace" >"$TMP/$service/said" 2>"$TMP/$service/errors" &&
     grep -qx "memory of this process: yes" "$TMP/$service/said" &&
-    "$CHECK" "$TMP/$service/trace" | grep -q "^packets 80000 missing 0 bad 0 told 0 dropped 0$"
+    "$CHECK" "$TMP/$service/trace" | grep -q "^packets 80000 missing 0 bad 0 marked 0 dropped 0$"
   verdict "service=$service: it takes the memory that a program makes" $? "$TMP/$service/said" "$TMP/$service/errors"
   "$P/backends" both "$TMP/$service/trace" "$TMP/$service/own" >"$TMP/$service/said" 2>"$TMP/$service/errors" &&
-    "$CHECK" "$TMP/$service/trace" | grep -q "^packets 80000 missing 0 bad 0 told 0 dropped 0$" &&
-    "$CHECK" "$TMP/$service/own" | grep -q "^packets 80000 missing 0 bad 0 told 0 dropped 0$"
+    "$CHECK" "$TMP/$service/trace" | grep -q "^packets 80000 missing 0 bad 0 marked 0 dropped 0$" &&
+    "$CHECK" "$TMP/$service/own" | grep -q "^packets 80000 missing 0 bad 0 marked 0 dropped 0$"
   verdict "service=$service: and it records beside the service in the process" $? "$TMP/$service/said" "$TMP/$service/errors"
   stop_all
   for consumer in sonda perfetto; do

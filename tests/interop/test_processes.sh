@@ -183,11 +183,11 @@ verdict "a hostile process: its end is in the trace" $? "$TMP/end"
 query "$TMP/own/trace" "select count(*) as row from counter c join process_counter_track t on c.track_id = t.id
   join process p using (upid) where p.end_ts is not null and c.ts > p.end_ts + 500000000" >"$TMP/late"
 [ "$(cat "$TMP/late")" = '[{"row":0}]' ]
-verdict "nothing is told of a process long after its end" $? "$TMP/late"
+verdict "no counter of a process has a value long after its end" $? "$TMP/late"
 [ "$(trace_errors "$TMP/own/trace")" = '[]' ]
 verdict "trace_processor has no complaint of that" $? "$TMP/tpq.err"
 
-# ---- a number that goes to another process between two polls, with nobody who tells of it
+# ---- a number that goes to another process between two polls, without an event that reports it
 
 last_pid=/proc/sys/kernel/ns_last_pid
 config reuse "proc_stats_poll_ms: 400 proc_stats_cache_ttl_ms: 600000 record_process_io: true" 60000

@@ -18,6 +18,6 @@ kill -STOP "$TPQ"
 late=$(ANSWER_SECONDS=0.1 query tests/data/traces/generic_events.pftrace "select 4 as a")
 kill -CONT "$TPQ"
 [[ "$late" = "trace_processor does not answer"* ]] && [[ "$(query $trace "select 5 as a")" != *'"a":4'* ]]
-verdict "an answer that comes too late is read by nobody" $?
+verdict "an answer that comes too late is discarded" $?
 echo "1..$N"
 exit $BAD

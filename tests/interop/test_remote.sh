@@ -79,7 +79,7 @@ is_remote "$TMP/trace" "select raw_id, release, num_cpus from machine where id >
 verdict "the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
 # The id is a hash with a key of the service's own.
 grep -qxE '\[\{"raw_id":[1-9][0-9]*,"release":"6.0.1-relayed","num_cpus":3\}\]' <(head -n 1 "$TMP/more")
-verdict "the machine is what the relay told" $? "$TMP/more"
+verdict "the machine is the one that the relay announced" $? "$TMP/more"
 [ "$(sed -n 2p "$TMP/more")" = '[{"shifted":1}]' ]
 verdict "times are those of our clocks" $? "$TMP/more"
 stop_all
@@ -125,7 +125,7 @@ for service in perfetto sonda; do
   is_remote "$TMP/trace" "select release from machine where id > 0"
   verdict "service=$service: the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
   [ "$(cat "$TMP/more")" = "[{\"release\":\"$(uname -r)\"}]" ]
-  verdict "service=$service: the service was told of the machine" $? "$TMP/more"
+  verdict "service=$service: the service knows the machine" $? "$TMP/more"
   stop_all
 done
 

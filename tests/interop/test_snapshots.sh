@@ -21,7 +21,7 @@ until_true() { # COMMAND...
   return 1
 }
 ended() { ! kill -0 "$1" 2>/dev/null; }
-told() { grep -qE "$1" "$dir/log"; }
+logged() { grep -qE "$1" "$dir/log"; }
 config() { # SED...
   sed -e 's/stop_delay_ms: 500/stop_delay_ms: 100/; s/size_kb: 65536/size_kb: 8192/; s/ftrace_config {/& drain_period_ms: 50/' \
     -e 's/max_per_24_h: 50//' "$@" configs/flight-recorder.cfg
@@ -31,7 +31,7 @@ recorder() { # OPTION... <CONFIG: sets pid; its words come to $dir/log
   "$BIN/sonda" record -c - "$@" <&0 2>"$dir/log" &
   pid=$!
   PIDS+=("$pid")
-  until_true told 'a snapshot is saved at trigger' && until_true all_record
+  until_true logged 'a snapshot is saved at trigger' && until_true all_record
 }
 all_record() {
   local tracing
@@ -78,7 +78,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   verdict "$what: a trigger saves a snapshot" $? "$dir/log"
   "$BIN/sonda" trigger slow-request
   until_true test -s "$dir/slow.2.trace" && [ "$(cat "$dir/slow.1.trace")" = mine ]
-  verdict "$what: so does the next, over nobody's file" $? "$dir/log"
+  verdict "$what: so does the next one, which does not overwrite a file of another program" $? "$dir/log"
   kill -INT "$pid"
   ends 0
   verdict "$what: Ctrl-C ends it well" $? "$dir/log"
@@ -110,12 +110,12 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   head -c 64000000 /dev/zero >"$dir/full/filler" 2>/dev/null
   recorder --strict -o "$dir/full/slow" < <(config)
   "$BIN/sonda" trigger slow-request
-  until_true told 'not saved: .*No space left'
+  until_true logged 'not saved: .*No space left'
   verdict "a full disk is reported" $? "$dir/log"
   rm "$dir/full/filler"
   sleep 0.2
   "$BIN/sonda" trigger slow-request
-  until_true told "snapshot .*/full/slow.* lost nothing"
+  until_true logged "snapshot .*/full/slow.* lost nothing"
   verdict "after a full disk the next snapshot has room" $? "$dir/log"
   kill -INT "$pid"
   ends 3

@@ -4,7 +4,7 @@
 # tracefs: shared
 #
 # symbolize_ksyms: trace_processor shows functions by the names that /proc/kallsyms has for them, stacks too; and where
-# nobody asked for names, no trace says where the kernel is. (That each name is that of its address is shown by
+# the config does not ask for names, no trace has the addresses of the kernel. (That each name is that of its address is shown by
 # tests/root/test_decode_oracle.sh, from the raw records.)
 . "$(dirname "$0")/lib.sh"
 need_tracefs
@@ -79,7 +79,7 @@ record plain 'tracefs_options { name: "stacktrace" state: STATE_ENABLED }'
 columns "$TMP/plain" "select name $args where ($typed or key glob '*_symbol') and string_value is not null" \
   "select string_value $args where $stack"
 [ ! -s "$TMP/plain.1" ]
-verdict "no names where nobody asked" $? "$TMP/plain.1"
+verdict "no names if the config does not ask for them" $? "$TMP/plain.1"
 [ -s "$TMP/plain.2" ] && ! grep -vxE '#[0-9]+|\[FTRACE TRAMPOLINE\]' "$TMP/plain.2" >"$TMP/strange"
 verdict "stacks say which frames are the same, and not where they are" $? "$TMP/strange"
 

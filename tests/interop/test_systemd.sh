@@ -15,7 +15,7 @@ verdict "both sockets are opened" $? "$TMP/ctl"
 [ "$(mode_of producer)" = "666 root:root" ] && [ "$(mode_of consumer)" = "660 root:sonda" ]
 verdict "everybody may produce, the group sonda may consume" $?
 is sondad.service ActiveState inactive
-verdict "nobody has connected: the service does not run" $?
+verdict "no client has connected: the service does not run" $?
 sonda status >"$TMP/log" 2>&1 && is sondad.service ActiveState active
 verdict "the first one who connects starts it, and is answered" $? "$TMP/log"
 is sondad.service Type notify && is sondad.service NotifyAccess main && is sondad.service NRestarts 0

@@ -167,7 +167,7 @@ by_peer() { # TRACE
 check "the guest comes to its end" [ $status = 0 ] || tail -n 40 "$tmp/console" | sed 's/^/#   /'
 check "it is arm64" [ "$(cat "$out/machine")" = aarch64 ]
 echo "# Linux $(cat "$out/release")"
-check "doctor has no bad news" is_status doctor 0
+check "doctor reports no fault" is_status doctor 0
 check "events are listed" grep -q sched_switch "$out/list.out"
 for trace in sched counters syscalls stacks shapes waits static; do check "$trace is recorded" is_status $trace 0; done
 check "the exit code of a command is passed on" is_status command 7
@@ -217,7 +217,7 @@ check "top lists processes" grep -qE '^ *[0-9]+ .*[a-z]' "$out/top.out"
 check "the page is whole" grep -q '</html>' "$out/page.html"
 check "switches of the part are there" has part "select ts from sched limit 1"
 check "rows of the export are there" grep -qE '^[0-9]' "$out/tables/sched.csv"
-check "with Android's directories doctor has no bad news" is_status android-doctor 0
+check "with Android's directories doctor reports no fault" is_status android-doctor 0
 check "events are listed where older kernels have tracefs" grep -q sched_switch "$out/android-list.out"
 for run in android android-stacks android-report android-service; do check "$run works" is_status $run 0; done
 check "processes that hidepid hides have names" has android "select name from process where pid = 1 and name glob '*busybox*'"

@@ -197,7 +197,7 @@ mkfifo "$tmp/to-guest" "$tmp/to-monitor"
 ln -s to-guest "$tmp/port.in" && ln -s to-monitor "$tmp/port.out"
 ln -s to-monitor "$tmp/monitor.in" && ln -s to-guest "$tmp/monitor.out"
 # Its clock counts instructions, two nanoseconds each, and leaps over the time in which it has nothing to do: a guest
-# sees a machine of this speed, however busy the real one is, and waits for nobody.
+# sees a machine of this speed, however busy the real one is, and never waits for it.
 machine=(-M pc -cpu max -accel "tcg,thread=$threads,tb-size=256" "${clock[@]}" -smp "$smp" -m "$memory" -nodefaults -display none
   -name guest,debug-threads=on "${network[@]}"
   -kernel "$dir/vmlinuz" -initrd "$tmp/initramfs.cpio"

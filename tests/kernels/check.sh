@@ -144,8 +144,8 @@ TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
 [ -d "$TP_ASSETS" ] || TP_ASSETS=
 export TP_ASSETS
 
-# Lines go to a file; those that say how long a test took also tell run.sh, or who watches, how far it is.
-told() { # KERNEL
+# Passes the lines on. Lines with the duration of a test also go to the progress file of run.sh, or to stderr.
+report_progress() { # KERNEL
   local line
   while IFS= read -r line; do
     printf '%s\n' "$line"
@@ -155,7 +155,7 @@ told() { # KERNEL
 
 pids=()
 for kernel; do
-  one_kernel "$kernel" | told "$kernel" >"$tmp/$kernel.tap" &
+  one_kernel "$kernel" | report_progress "$kernel" >"$tmp/$kernel.tap" &
   pids+=($!)
 done
 n=0 bad=0

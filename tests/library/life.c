@@ -162,7 +162,7 @@ static void cancel_inside(void)
 
 static bool stop_writing;
 
-static void *write_until_told(void *arg)
+static void *write_until_stopped(void *arg)
 {
 	uint64_t n = 0;
 
@@ -205,7 +205,8 @@ static void fork_in_the_middle(void)
 
 	begin();
 	for (unsigned i = 0; i < 2; i++)
-		if (pthread_create(&threads[i], NULL, write_until_told, (void *)(uintptr_t)i) != 0)
+		if (pthread_create(&threads[i], NULL, write_until_stopped, (void *)(uintptr_t)i) !=
+		    0)
 			exit(1);
 	for (unsigned i = 0; i < CHILDREN; i++) {
 		n += numbers_write(2, i, 5000);

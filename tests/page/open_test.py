@@ -152,7 +152,7 @@ def interrupted(b, ui):
     with socket.create_connection(('127.0.0.1', s.port)) as slow:
         slow.sendall(b'GET /')
         got = fetch(b, s.url)
-        verdict('a client that sends nothing more holds up nobody', got == expected(), got)
+        verdict('a client that sends nothing more delays no other client', got == expected(), got)
     code, out, _ = s.end()
     verdict('and it ends', code == 0 and 'has fetched the trace' in out, out)
     s = Open(ui)

@@ -12,7 +12,7 @@
  *	legacy    events without a message spelled out
  *
  * Prints what was compared. 0: all equal. 1: not, and the first difference is on stderr. 77: there
- * is no way to record here. The load is somebody else's (mixed_load).
+ * is no way to record here. Another program makes the load (mixed_load).
  */
 #include <dirent.h>
 #include <signal.h>

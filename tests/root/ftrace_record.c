@@ -6,7 +6,7 @@
  * COMMAND runs when it takes longer, with a FtraceConfig in text, and writes the packets to OUT as
  * a trace file. A flush comes every 50 ms (not with NO_FLUSH set) and at the end; SIGTERM or SIGINT
  * end it early. TRACEFS is where that is, STATE the directory for records of what has to be undone
- * (none), NEWS (set) makes somebody listen to the session's feed.
+ * (none), METADATA (set) subscribes to the session's metadata.
  *
  * Prints what the trace holds beside what the kernel says it handed out, one line a CPU:
  *
@@ -226,12 +226,12 @@ struct recording {
 	bool ending;
 };
 
-static void on_news(void *ctx, const struct metadata_batch *news)
+static void on_metadata(void *ctx, const struct metadata_batch *batch)
 {
 	struct recording *r = ctx;
 
-	r->tids += news->n_tids;
-	r->tasks += news->n_tasks;
+	r->tids += batch->n_tids;
+	r->tasks += batch->n_tasks;
 }
 
 static void end(struct recording *r)
@@ -345,8 +345,8 @@ int main(int argc, char **argv)
 	event_add(intr, NULL);
 	r->handle.session_id = 1;
 	r->handle.on_answer = on_answer;
-	if (getenv("NEWS"))
-		assert(metadata_bus_subscribe(env.bus, 1, on_news, r) == 0);
+	if (getenv("METADATA"))
+		assert(metadata_bus_subscribe(env.bus, 1, on_metadata, r) == 0);
 	ftrace_remove_stale_instances(env.tracefs_root ? env.tracefs_root : "/nowhere");
 	if (env.state_root && env.tracefs_root)
 		ftrace_undo_stale_overrides(env.tracefs_root, env.state_root);
@@ -368,7 +368,7 @@ int main(int argc, char **argv)
 	printf("tids %zu tasks %zu\n", r->tids, r->tasks);
 
 	ftrace_data_source.destroy(r->instance);
-	if (getenv("NEWS"))
+	if (getenv("METADATA"))
 		metadata_bus_unsubscribe(env.bus, 1, r);
 	metadata_bus_free(env.bus);
 	event_free(r->tick);

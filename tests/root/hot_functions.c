@@ -22,7 +22,7 @@ static volatile unsigned long sum;
 
 NOINLINE static void hot_leaf(int n)
 {
-	/* A function that calls no other one has a frame only if somebody wants its address. */
+	/* A function that calls no other one has a frame only if its address is used. */
 	sum += (unsigned long)__builtin_frame_address(0) & 1;
 	for (int i = 0; i < n; i++)
 		sum += (unsigned long)i;

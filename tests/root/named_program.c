@@ -3,7 +3,7 @@
  * usage: named_program N
  *
  * Calls functions N times each, and passes a static probe N times; call i has i as a number. Prints how
- * often the probe's semaphore was not 0: somebody watched.
+ * often the probe's semaphore was not 0, which means that a tracer had enabled the probe.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  *                        it gives 7 * i
  *        probed offset   prints where the function's code lies in this file, as uprobe_events wants it
  *        probed word     prints where a word of its data lies in this file; waits for the end of its input, and fails
- *                        when somebody has changed the word
+ *                        if another process has changed the word
  */
 #include <inttypes.h>
 #include <link.h>

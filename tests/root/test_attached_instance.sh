@@ -3,7 +3,7 @@
 # kernels: none
 # tracefs: top
 #
-# linux.ftrace in an instance that somebody else has made (instance_name): it records there what it was asked for, alone
+# linux.ftrace in an instance that another program has made (instance_name): it records there what it was asked for, alone
 # or with others, and leaves every switch, size, clock and filter as it was. And what it refuses.
 . "$(dirname "$0")/lib.sh"
 
@@ -177,7 +177,7 @@ unset 'PIDS[-1]'
 if grep -qw function "$attached/available_tracers" && echo function >"$attached/current_tracer" 2>/dev/null; then
   run tracer 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&
     grep -q '^problem .*current_tracer is function' "$TMP/tracer.out" && [ "$(cat "$attached/current_tracer")" = function ]
-  verdict "somebody's tracer is left alone" $? "$TMP/tracer.out"
+  verdict "the tracer of another program stays enabled" $? "$TMP/tracer.out"
   echo nop >"$attached/current_tracer"
 fi
 

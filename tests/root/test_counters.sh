@@ -96,7 +96,7 @@ buffers { size_kb: 8192 fill_policy: DISCARD }
 data_sources {
   config {
     name: "linux.cgroup_stats"
-    cgroup_stats_config { period_ms: 50 cgroups: "$group" cgroups: "sonda-nobody-*" counters: "*" }
+    cgroup_stats_config { period_ms: 50 cgroups: "$group" cgroups: "sonda-nosuch-*" counters: "*" }
   }
 }
 CONFIG
@@ -148,7 +148,7 @@ CONFIG
   else
     skip "processes and memory" "version 1 has these controllers on this machine"
   fi
-  ! grep -q 'failed reads\|sonda-nobody' "$TMP/cgroups/lines"
+  ! grep -q 'failed reads\|sonda-nosuch' "$TMP/cgroups/lines"
   verdict "nothing failed, with a group that came and went" $? "$TMP/cgroups/lines"
   ! grep -q "cgroups/cpu.stat" "$TMP/cgroups/lines"
   verdict "nothing but the requested counters is recorded" $?
@@ -182,7 +182,7 @@ make_link() {
     in_a ip neigh add 10.99.99.2 lladdr 02:00:00:00:00:0b dev va &&
     in_b ip neigh add 10.99.99.1 lladdr 02:00:00:00:00:0a dev vb
 }
-# Datagrams of 100 bytes to a port that nobody listens on, a new socket each: none hears of the refusal of another.
+# Datagrams of 100 bytes to a port without a listener, a new socket each: none hears of the refusal of another.
 send() { # FROM TO COUNT
   "in_$1" bash -c "for i in \$(seq $3); do printf '%0100d' 0 >/dev/udp/$2/9; done"
 }
@@ -223,7 +223,7 @@ CONFIG
   verdict "network: which is what was sent" $? "$TMP/dev"
   ports=$(awk '/Udp\/NoPorts/ { print $2 }' "$TMP/snmp")
   [ "$ports" = $((before + 25)) ]
-  verdict "network: all of it to a port that nobody listens on" $? "$TMP/snmp"
+  verdict "network: all of it to a port without a listener" $? "$TMP/snmp"
   ends_with network "network/interfaces/late1/rx bytes" 0
   ! grep -q 'interfaces/lo/\|failed reads' "$TMP/network/lines"
   verdict "network: nothing failed, and nothing but what was asked for" $? "$TMP/network/lines"

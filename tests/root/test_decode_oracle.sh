@@ -12,7 +12,7 @@ oracle=$B/tests/root/decode_oracle
 load=$B/tests/root/mixed_load
 disk=
 words=words$$
-# Somebody's probe with strings in a row, and what passes it.
+# A probe of another program with several strings, and a load that passes it.
 make_probe() {
   local at register=%cx
   [ "$(uname -m)" != aarch64 ] || register=%x3

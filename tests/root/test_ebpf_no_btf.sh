@@ -104,7 +104,7 @@ if [ -w /proc/sys/vm/compact_memory ]; then
   grep -q '^[1-9][0-9]* Memory/compactions$' "$TMP/without"
   verdict "stalls for memory are counted" $? "$TMP/without"
 fi
-# Of the disk nobody knows but this load; who looks at a disk that was written may read a little.
+# Only this load uses the disk. A program that inspects a disk after a write may read a little.
 if [ -z "$loop" ]; then
   skip "those of a disk" "$(head -n 1 "$TMP/err")"
 else

@@ -146,12 +146,12 @@ file <= 4 && /^ *CPU/ { for (i = 1; i <= NF; i++) cpu[i] = substr($i, 4); n_cpus
 file <= 4 { sub(/:/, "", $1); for (i = 1; i <= n_cpus; i++) seen[file, $1, cpu[i]] = $(i + 1); names[$1] }
 file == 5 {
   c = $3; sub(/\/.*/, "", c)
-  if ($0 ~ /CPU [0-9]+\/softirqs /) told[$NF, c] = $1
-  if ($0 ~ /CPU [0-9]+\/timer interrupts$/) told["LOC", c] = $1
+  if ($0 ~ /CPU [0-9]+\/softirqs /) counted[$NF, c] = $1
+  if ($0 ~ /CPU [0-9]+\/timer interrupts$/) counted["LOC", c] = $1
 }
 END {
   for (v in names) for (i = 1; i <= n_cpus; i++) {
-    c = cpu[i]; n = told[v, c] + 0; min = seen[3, v, c] - seen[2, v, c]; max = seen[4, v, c] - seen[1, v, c]
+    c = cpu[i]; n = counted[v, c] + 0; min = seen[3, v, c] - seen[2, v, c]; max = seen[4, v, c] - seen[1, v, c]
     if (v == "LOC" && !n) continue
     line = v " on CPU " c ": " n " of " min " to " max; compared += max > 0
     if (n < min || n > max) { print line " WRONG"; bad = 1 } else print line
@@ -163,7 +163,7 @@ grep -q NET_RX "$TMP/interrupts" && awk '/softirq NET_RX time/ { ns += $1 } /sof
   END { print ns, n; exit n < 500 || ns / n < 100 || ns / n > 1e7 }' "$TMP/interrupts" >"$TMP/compared"
 verdict "interrupts: 500 packets are 500 softirqs that take a while" $? "$TMP/compared"
 
-# ---- tcp: 20 connections into a black hole, 10 refused, 30 packets that nobody listens to --------------------------
+# ---- tcp: 20 connections into a black hole, 10 refused, 30 packets to a port without a listener --------------------------
 
 cat >>"$TMP/load" <<'END'
 retransmitted() { awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp; }
@@ -210,9 +210,9 @@ else
   closed=$(last tcp "Network/dropped packets by reason/SOCKET_CLOSE")
   between tcp "Network/dropped packets" 80 $((1000 + ${closed:-0}))
 fi
-# Until 6.10 a reset is told of where a socket sends it only.
+# Until 6.10 the kernel reports a reset only if a socket sends it.
 if ! grep -q 'field:.* reason;' $TRACEFS/events/tcp/tcp_send_reset/format; then
-  skip "tcp: resets sent" "this kernel tells not of all"
+  skip "tcp: resets sent" "this kernel does not report all"
 else
   between tcp "Network/TCP resets sent" 10 $((20 + others))
 fi

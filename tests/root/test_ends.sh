@@ -38,8 +38,8 @@ sonda 3 stop small --strict -o "$TMP/b" && says "lost +$lossy" && says 'ended +s
   # In a guest the load is too small to fill it.
   { [ -n "${KERNEL:-}" ] || says 'central buffer 0 \(1 MiB\): the oldest [0-9.]+ [KMG]iB were overwritten.*; try -b [0-9]+mb \(size_kb: [0-9]+\)'; }
 verdict "stop: likewise" $? "$TMP/log"
-grep -E '^  (events|lost|holes|    ) ' "$TMP/log" >"$TMP/told"
-sonda 3 info "$TMP/b" --strict && grep -E '^  (events|lost|holes|    ) ' "$TMP/stdout" | diff "$TMP/told" - >>"$TMP/log"
+grep -E '^  (events|lost|holes|    ) ' "$TMP/log" >"$TMP/losses"
+sonda 3 info "$TMP/b" --strict && grep -E '^  (events|lost|holes|    ) ' "$TMP/stdout" | diff "$TMP/losses" - >>"$TMP/log"
 verdict "info: the same of the file alone" $? "$TMP/log"
 sonda 0 record --detach small -b 64mb -B 16k 'sched:*'
 kill -STOP "$probes"
@@ -124,7 +124,7 @@ verdict "stop: what the rings of a sonda-probes that was killed have lost and th
 sonda 2 record -o "$TMP/e" shced help && says "^sonda: event 'shced' does not exist; did you mean sched\?$" && says "^sonda: event 'help' does not exist; .*sonda help record" &&
   says 'nothing to record' && [ ! -e "$TMP/e" ]
 verdict "record of names that are all wrong: ends at once, with what was meant" $? "$TMP/log"
-PERFETTO_CONSUMER_SOCK_NAME=$TMP/nobody sonda 2 record -v -o "$TMP/e" shced && says 'did you mean sched[?]' && ! says 'starting a private one'
+PERFETTO_CONSUMER_SOCK_NAME=$TMP/no-service sonda 2 record -v -o "$TMP/e" shced && says 'did you mean sched[?]' && ! says 'starting a private one'
 verdict "record of names that are all wrong: no daemons are started for it" $? "$TMP/log"
 cat >"$TMP/typo.cfg" <<'CONFIG'
 buffers { size_kb: 64 }
@@ -148,7 +148,7 @@ if command -v setpriv >/dev/null; then
     sh -c 'for i in $(seq 300); do grep -q "sched_swich.*did you mean sched/sched_switch" "$0" && exit; sleep 0.1; done; exit 1' "$TMP/log" 2>"$TMP/log"
   verdict "record of a user without tracefs: a name that does not exist is reported while it records" $? "$TMP/log"
   "$helpers/trace_lines" "$TMP/open/t" >"$TMP/lines"
-  awk '/^unknown / { told = 1 } /^(event|switch) / { events++; bad += !told } END { exit !(events && !bad) }' "$TMP/lines"
+  awk '/^unknown / { reported = 1 } /^(event|switch) / { events++; bad += !reported } END { exit !(events && !bad) }' "$TMP/lines"
   verdict "what was refused is in the trace before the first event" $? "$TMP/lines"
   kill "$recorder"
   wait "$recorder" 2>/dev/null
@@ -172,7 +172,7 @@ sed -i 's/linx/linux/' "$TMP/source.cfg"
 recorder=$!
 PIDS+=($!)
 wait_for says "no producer provides the data source 'linux.sys_stat' yet; did you mean linux.sys_stats\?"
-verdict "record of a mistyped data source among others: told while it records" $? "$TMP/log"
+verdict "record of a mistyped data source among others: reported while it records" $? "$TMP/log"
 kill "$recorder"
 wait "$recorder" 2>/dev/null
 

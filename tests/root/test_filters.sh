@@ -113,7 +113,7 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
   [ "$(enters "$pid" "$GETPPID")" = 14 ] && nothing_said
   check "traceoff once, and traceon: all but what is between" $?
   [ "$(count '^switch ')" = 0 ] && [ "$(count '^event sched_switch ')" -gt 0 ]
-  check "no columns of switches, in which somebody would run all through a pause" $?
+  check "no columns of switches, in which a thread would seem to run during the pause" $?
 
   calls getppid=5
   record bad "ftrace_events: 'raw_syscalls/sys_enter' event_triggers { event: 'sys_enter' action: ACTION_STACKTRACE filter: 'no == 1' }
@@ -164,7 +164,7 @@ good=1
 sed -nE 's/^(child|thread) //p' "$TMP/pids" >"$TMP/children"
 while read -r child; do [ "$(enters "$child" "$GETPPID")" = 7 ] || good=0; done <"$TMP/children"
 [ $good = 1 ] && [ "$(wc -l <"$TMP/children")" = 4 ] && only sys_enter " pid ($family) " && nothing_said
-check "with its children and threads, and nobody else" $?
+check "with its children and threads, and no other process" $?
 
 # Of its threads each makes the next one and ends: none that the list was made of is left when it is written.
 AT_ONCE=relay calls laps=30
@@ -296,7 +296,7 @@ restore=$!
 record taken "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'ftrace/kernel_stack' tids_to_trace: $pid"
 wait $restore
 [ "$(enters "$pid" "$GETPPID")" = 5 ] && [ "$(count '^event kernel_stack ')" = 0 ]
-check "somebody else's options are not ours" $?
+check "options that another program sets do not apply to the recording" $?
 
 # ---- print_filter, and markers of threads ----
 
@@ -328,7 +328,7 @@ check "raw markers of one thread" $?
 calls raw=mine rawsign=other
 record spelled "ftrace_events: 'ftrace/raw_data' tids_to_trace: $pid denser_generic_event_encoding: false"
 [ "$(count '^event ')" = 1 ] && nothing_said
-check "raw markers of one thread, as they were told of old" $?
+check "raw markers of one thread, in the older encoding" $?
 calls raw=mine rawsign=other "sign=another"
 record followed "ftrace_events: 'ftrace/raw_data' ftrace_events: 'ftrace/print' tids_to_trace: $pid follow_children: true"
 [ "$(count '^event ')" = 3 ] && said 'option:tids_to_trace (does not apply to ftrace/raw_data: with follow_children' &&

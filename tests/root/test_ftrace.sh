@@ -58,7 +58,7 @@ run names 100 'ftrace_events: "sched_switch" ftrace_events: "sched:sched_waking"
   [ "$(grep -c '^unknown nope' "$TMP/names.out")" = 2 ] && grep -q '^failed ftrace/function (' "$TMP/names.out"
 verdict "names of each form; what is not to be had is reported" $? "$TMP/names.out"
 
-NEWS=1 run threads 300 'ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename"' sh -c 'true; true; exec sleep 0.1' &&
+METADATA=1 run threads 300 'ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename"' sh -c 'true; true; exec sleep 0.1' &&
   [ "$(awk '$1 == "tids" { print $2 }' "$TMP/threads.out")" -gt 2 ] &&
   [ "$(awk '$1 == "tids" { print $4 }' "$TMP/threads.out")" -gt 0 ]
 verdict "threads and new names are reported to the session" $? "$TMP/threads.out"
@@ -88,7 +88,7 @@ records() { # PID; a new instance is on, too, while the session sets it up
 1" ]
 }
 wait_for records "${PIDS[-1]}"
-true | cat # somebody runs
+true | cat # makes a thread run
 kill -TERM "${PIDS[-1]}"
 wait "${PIDS[-1]}" && complete term
 verdict "SIGTERM: the rings to the end" $? "$TMP/term.out"

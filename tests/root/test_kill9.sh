@@ -3,7 +3,7 @@
 # kernels: none
 #
 # kill -9 of sonda-probes in the middle of everything that it can be asked to change in tracefs: instances of its own,
-# events of its own, an instance of somebody else's, and on kernels that have markers or functions nowhere else the top
+# events of its own, an instance of another program, and on kernels that have markers or functions nowhere else the top
 # level. The next start leaves instances/ clean, and the rest as it was, byte for byte.
 . "$(dirname "$0")/lib.sh"
 
@@ -122,7 +122,7 @@ verdict "the next start: no probe is left" $?
 [ ! -e "/run/sonda/instances:$name" ]
 verdict "the next start: and no record" $?
 
-# ---- what somebody has changed since it was killed is his
+# ---- what another program has changed since the kill stays
 
 record attached
 wait_for is_recording "$attached"
@@ -133,7 +133,7 @@ echo 77 >"$attached/buffer_size_kb"
 start_probes "after a change"
 grep -q '\[global\]' "$attached/trace_clock" && [ "$(cat "$attached/buffer_size_kb")" -lt 100 ] &&
   [ "$(cat "$attached/events/sched/sched_switch/filter")" = 'prev_prio > 100' ]
-verdict "what somebody has changed since stays, the rest goes back" $? "$TMP/probes.log"
+verdict "what another program has changed since stays, the rest is restored" $? "$TMP/probes.log"
 kill "$probes"
 wait "$probes"
 verdict "it ends well" $? "$TMP/probes.log"

@@ -17,7 +17,7 @@ record() { # NAME [OPTION]... -- COMMAND
 }
 query() { "$SONDA" sql --csv "$TMP/$1.pftrace" "$2" 2>>"$TMP/sql.log" | sed 1d | tr -d '"\r'; } # NAME STATEMENT
 
-# A number of bytes that nobody else reads.
+# A number of bytes that no other process reads.
 head -c 54321 /dev/zero >"$TMP/file"
 record calls --kprobe 'vfs_read(_, _, size_t count)' --kretprobe 'vfs_read(ssize_t got)' \
   --kprobe-span 'opens=do_sys_openat2(int dfd, const char __user *name) -> long' -- dd if="$TMP/file" of=/dev/null bs=54321

@@ -25,7 +25,7 @@ run() { # NAME MS CONFIG [COMMAND...]: a recording; its report in $TMP/NAME.out,
     "$print" "$TMP/$name.trace" >"$TMP/$name.events"
 }
 
-# Where somebody else's probes stand, all the time, in their own way. Other tests may add theirs.
+# Probes of another program, during the whole test. Other tests may add theirs.
 mine=theirs$$
 echo "p:$mine/one $at x=$a:s32" >>$TRACEFS/uprobe_events
 their_group() { # VERB: of all instances that have it on, as whoever wants to remove it has to

@@ -83,7 +83,7 @@ sleep 0.5 # for what was read to be on its way
 kill -KILL "$probes"
 wait "$probes" 2>/dev/null
 recording
-verdict "SIGKILL: nobody can remove the instance" $?
+verdict "SIGKILL: the instance stays" $?
 stop_recording "SIGKILL"
 [ "$(events_in "$TMP/trace")" -gt 0 ]
 verdict "SIGKILL: what it wrote until then is in the trace" $? "$TMP/record.log"
@@ -151,7 +151,7 @@ fi
 boosted_config OTHER 21
 record_boosted "priority_boost out of range" 0 0 "$nice"
 wait_for grep -q 'linux.process_stats: priority_boost must be' "$TMP/probes.log"
-verdict "priority_boost out of range: told" $? "$TMP/probes.log"
+verdict "priority_boost out of range: reported" $? "$TMP/probes.log"
 [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
 verdict "priority_boost: nothing else to complain of" $? "$TMP/probes.log"
 kill -TERM "$probes"
@@ -190,7 +190,7 @@ fi
 
 one_sentence() { # WHAT PATTERN
   wait_for grep -q "$2" "$TMP/probes.log"
-  verdict "$1: told" $? "$TMP/probes.log"
+  verdict "$1: reported" $? "$TMP/probes.log"
   [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
   verdict "$1: in one line" $? "$TMP/probes.log"
   kill -TERM "$probes"

@@ -65,7 +65,7 @@ record watched --usdt "$app:sonda_test:passed" -- "$app" $n
 verdict "its arguments have numbers if their types are not named" $?
 [ "$(query watched "select count(distinct key) from ftrace_event join args using (arg_set_id) where key in ('arg1', 'arg2', 'arg3')")" = 3 ]
 verdict "all three arguments" $? "$TMP/watched.log"
-# The program itself says whether somebody watched.
+# The program itself prints whether a tracer had enabled the probe.
 "$SONDA" record -q -o "$TMP/x.pftrace" --usdt "$app:passed" -- sh -c "'$app' 50 >'$TMP/counted'" 2>"$TMP/x.log"
 [ "$(cat "$TMP/counted")" = 50 ] && [ "$("$app" 50)" = 0 ]
 verdict "the semaphore is set while it records, and not afterwards" $? "$TMP/x.log"

@@ -39,7 +39,7 @@ is idle "$probes" CapAmb "$none"
 is idle "$probes" NoNewPrivs 1
 is idle "$probes" Seccomp 2
 [ "$(stat -c %u "/proc/$probes/maps")" = 0 ] && ! setpriv --reuid 4242 --clear-groups cat "/proc/$probes/maps" >/dev/null 2>&1
-verdict "idle: nobody else looks into it" $?
+verdict "idle: no other user can read its memory maps" $?
 
 child=$(pgrep -x -P "$probes" sonda-reads)
 is "the child" "$child" Name sonda-reads

@@ -6,7 +6,7 @@
 # However it ends, tracefs is as it was found and no daemon is left.
 . "$(dirname "$0")/lib.sh"
 
-# Somebody else traces at top level all the time, in their own way.
+# Another program traces at top level during the whole test.
 echo 1 >$TRACEFS/events/irq/softirq_raise/enable
 restore() {
   echo 0 >$TRACEFS/events/irq/softirq_raise/enable

@@ -131,26 +131,26 @@ record 1 --strict -q 'raw_syscalls:*' --filter 'nosuch == 2' -- true && said '^s
 check "all events of a pattern are refused, and nothing else was asked for: a failure, and no trace" $?
 # shellcheck disable=SC2016 # the command's
 record 0 'raw_syscalls:*' --filter 'id == 1 && nosuch == 2' sched_waking -- sh -c 'for _ in $(seq 150); do
-  grep -q "^sonda: events raw_syscalls/.* could not be recorded: filter refused" "$0" && echo told && break; sleep 0.1; done' "$TMP/log" &&
-  grep -qx told "$TMP/out"
+  grep -q "^sonda: events raw_syscalls/.* could not be recorded: filter refused" "$0" && echo reported && break; sleep 0.1; done' "$TMP/log" &&
+  grep -qx reported "$TMP/out"
 check "what a pattern has is reported while the recording runs, and is no failure without --strict" $?
 
-# Triggers of an instance are the session's own, but where a kernel has them for everybody.
-own_or_told() { [ "$1" = 0 ] || said 'missing +ftrace option event_triggers: .*act on all tracers'; }
+# Triggers of an instance are the session's own, unless the kernel has them only for all tracers.
+own_or_reported() { [ "$1" = 0 ] || said 'missing +ftrace option event_triggers: .*act on all tracers'; }
 
 record 0 raw_syscalls:sys_enter --filter "id == $GETPPID" --trigger "stacktrace if id == $GETPPID" -- \
   "$helpers/do_calls" getppid=5 && [ "$(count '^event sys_enter ')" = 5 ] && [ "$(count '^event kernel_stack ')" = 5 ]
-own_or_told $?
+own_or_reported $?
 check "--trigger stacktrace: a stack for each" $?
 
 record 0 raw_syscalls:sys_enter --trigger "traceoff:1 if id == $UNAME" -- "$helpers/do_calls" getppid=5 uname=1 getppid=7 &&
   [ "$(count " 1=$GETPPID ")" = 5 ]
-own_or_told $?
+own_or_reported $?
 check "--trigger traceoff: nothing after it" $?
 
 record 3 --strict sched_switch --trigger 'traceoff if nosuch == 1' -- true &&
   said 'missing +trigger at event sched/sched_switch is refused: ' && said '^ +\^$'
-own_or_told $?
+own_or_reported $?
 check "a trigger that the kernel refuses" $?
 
 record 2 --syscalls getppid,nosuch -- "$helpers/do_calls" getppid=4 && said "there is no system call 'nosuch'" && [ ! -s "$TMP/trace" ]
@@ -169,7 +169,7 @@ record 0 --strict raw_syscalls:sys_enter -- "$helpers/do_calls" getppid=20 fork=
 sed 's/.* //' "$TMP/out" | sort -u >"$TMP/expected"
 same "$TMP/expected" <(pids_in_trace) && [ "$(count " 1=$GETPPID ")" = 41 ] &&
   said "ended +'.*do_calls' exited with code 0"
-check "a command: it and its children, and nobody else" $?
+check "a command: it and its children, and no other process" $?
 
 record 0 -a raw_syscalls:sys_enter -- sh -c 'sleep 0.2 & wait'
 [ "$(pids_in_trace | wc -l)" -gt 3 ]
@@ -247,7 +247,7 @@ if [ -e $TRACEFS/buffer_subbuf_size_kb ]; then
   check "--subbuf" $?
 else
   record 3 --strict -a --subbuf 16k sched_switch -- true && said 'subbuf_size_kb'
-  check "--subbuf: told that the kernel cannot" $?
+  check "--subbuf: reported that the kernel does not support it" $?
 fi
 
 # ---- what makes events of its own ----

@@ -3,8 +3,8 @@
 # kernels: none
 # tracefs: shared
 #
-# Outputs that do not take what is recorded: a file system that hangs (it is frozen), one that is full, a pipe that nobody
-# reads, one that is closed. What happens is reported while it happens, the service continues for all others, the exit code is
+# Outputs that do not take what is recorded: a file system that hangs (it is frozen), one that is full, a pipe that no
+# process reads, one that is closed. What happens is reported while it happens, the service continues for all others, the exit code is
 # right, and what was taken is a whole trace.
 . "$(dirname "$0")/lib.sh"
 
@@ -107,7 +107,7 @@ record -t 60s -o "$TMP/mnt/e"
   head -c 100M /dev/zero >"$TMP/mnt/filler" 2>/dev/null)
 wait $recorder
 [ $? = 1 ] && said 'No space left on device' && said '^Recorded '
-verdict "a disk that others fill: told, exit code 1, with what is kept" $? "$TMP/log"
+verdict "a disk that others fill: reported, exit code 1, with what is kept" $? "$TMP/log"
 is_whole "$TMP/mnt/e"
 verdict "a disk that others fill: what is kept is a whole trace" $?
 rm "$TMP/mnt/filler" "$TMP/mnt/e"
@@ -134,10 +134,10 @@ reader=$!
 PIDS+=("$reader")
 record -o "$TMP/pipe"
 wait_for said 'the output accepts no data'
-verdict "a pipe that nobody reads is reported while it happens" $? "$TMP/log"
+verdict "a pipe whose reader does not read is reported while it happens" $? "$TMP/log"
 kill $reader
 wait $recorder
 [ $? = 1 ] && said 'Broken pipe' && said '^Recorded '
-verdict "a pipe that is closed: told at once, exit code 1, with what was taken" $? "$TMP/log"
+verdict "a pipe that is closed: reported at once, exit code 1, with what was taken" $? "$TMP/log"
 kill $load
 exit $BAD

@@ -116,7 +116,7 @@ if command -v setpriv >/dev/null && [ "$(uname -m)" = x86_64 ]; then
   verdict "  and so do the samples of programs" $? log
 fi
 
-# ---- rings that are too small: nobody reads them while the load runs
+# ---- rings that are too small: sonda-probes does not read them while the load runs
 
 cat >small <<'CONFIG'
 buffers { size_kb: 8192 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # kernels: 6.12
 #
-# On a machine where tracefs is not mounted (here: in a mount namespace without it), `sonda record` records, and nobody
-# else sees a mount of tracefs: not while it records, not afterwards, not after SIGKILL.
+# On a machine where tracefs is not mounted (here: in a mount namespace without it), `sonda record` records, and no
+# other process sees a mount of tracefs: not while it records, not afterwards, not after SIGKILL.
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
 export BIN TMP
@@ -52,7 +52,7 @@ verdict "list says that it cannot read the events, and not that there is none" $
 is_whole "$TMP/trace" && [ "$(events_in "$TMP/trace")" -gt 0 ] && grep -q '^== record ended with 0' "$TMP/log"
 verdict "a recording without a mounted tracefs: all of it" $? "$TMP/log"
 ! sed '/^== kill/q' "$TMP/log" | grep -qE '^[^ =]+ /[^ ]* tracefs|still mounted'
-verdict "nobody else sees the mount, and it ends with the recording" $? "$TMP/log"
+verdict "no other process sees the mount, and it ends with the recording" $? "$TMP/log"
 grep -q '^== killed' "$TMP/log" && ! grep -qE 'seen while|after SIGKILL' "$TMP/log"
 verdict "no mount stays after SIGKILL" $? "$TMP/log"
 # The next sonda-probes removes what the killed one left.

@@ -4,7 +4,7 @@
 # tracefs: shared
 #
 # A user without rights (uid 4242) listens at the service's address before the service does. Root's programs send it
-# nothing, unless they were told that it is the service's user; and by themselves they do not look in /tmp at all.
+# nothing, unless SONDA_SERVICE_USER names it; and by themselves they do not look in /tmp at all.
 . "$(dirname "$0")/lib.sh"
 needs_commands setpriv
 
@@ -46,7 +46,7 @@ verdict "SONDA_SERVICE_USER: the user is trusted" $? "$TMP/log"
 kill "$service"
 wait "$service"
 
-# ---- the addresses that nobody named: in a /run and a /tmp of its own
+# ---- the default addresses: in a /run and a /tmp of its own
 
 # The programs are copied: the two mounts may hide the directory of the build.
 alone() { # COMMAND...

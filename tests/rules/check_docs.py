@@ -73,7 +73,7 @@ verdict('links lead somewhere', offenders)
 
 # ---- tests that docs/reference/security.md names in the column "test" of a table ----------------------------------------------
 
-told = '\n'.join(open(f, errors='replace').read() for f in files if f.startswith('tests/') and f.endswith(('.c', '.h', '.sh')))
+sources = '\n'.join(open(f, errors='replace').read() for f in files if f.startswith('tests/') and f.endswith(('.c', '.h', '.sh')))
 offenders = []
 has_tests = False
 for line in text['docs/reference/security.md'].splitlines():
@@ -85,7 +85,7 @@ for line in text['docs/reference/security.md'].splitlines():
         has_tests = True
     elif has_tests:
         for name in re.findall(r'`([^`]+)`', cells[-1]):
-            if name not in told and not glob.glob(name):
+            if name not in sources and not glob.glob(name):
                 offenders.append('docs/reference/security.md: ' + name)
 verdict('tests of the security page exist', offenders)
 

@@ -45,7 +45,7 @@ for dir in src/*/; do
 done
 
 # rooms SAY: each include that breaks the table of rooms, in one line. SAY is "arrow", "door", "unused" (exceptions that
-# nobody needs) or "circle" (the table itself).
+# no include needs) or "circle" (the table itself).
 rooms() {
   awk -v say="$1" '
     function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }

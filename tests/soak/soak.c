@@ -416,9 +416,8 @@ static bool traces_are_whole(void)
 		CHECK(counts[i].traces > 0);
 		CHECK(counts[i].packets > 0);
 	}
-	printf("# %u producers; %llu traces of %llu packets, %llu gaps that are told; %llu more "
-	       "were "
-	       "not read to their end\n",
+	printf("# %u producers; %llu traces of %llu packets, %llu marked gaps; %llu more were not "
+	       "read to their end\n",
 	       last_id, (unsigned long long)sum.traces, (unsigned long long)sum.packets,
 	       (unsigned long long)sum.gaps, (unsigned long long)sum.broken_off);
 	CHECK(sum.bad == 0);

@@ -34,7 +34,7 @@ struct soak_life {
 	uint32_t fuel; /* packets; 0: for ever */
 	bool scraping;
 	bool small_memory;
-	int ready_fd; /* gets a byte when the data source is registered; -1: nobody waits */
+	int ready_fd; /* gets a byte when the data source is registered; -1: none */
 };
 
 struct soak_instance {

@@ -26,7 +26,7 @@ static struct {
 } writers[WRITERS];
 
 static bool has_begun[WRITERS]; /* sequences */
-static uint64_t packets, missing, bad, told, dropped;
+static uint64_t packets, missing, bad, marked, dropped;
 
 static void read_numbers(const struct pb_field *m)
 {
@@ -78,7 +78,7 @@ static void read_packet(const struct pb_field *m)
 		has_begun[sequence] = true;
 	/* traced marks the first packet of each sequence, whatever came before it; only the
 	 * producer's mark tells a loss there. */
-	told += loss != 0 && !(is_first && loss == PRESENT);
+	marked += loss != 0 && !(is_first && loss == PRESENT);
 }
 
 int main(int argc, char **argv)
@@ -103,9 +103,9 @@ int main(int argc, char **argv)
 		if (f.id == 1 && f.data)
 			read_packet(&f);
 	bad += !pb_dec_ok(&d);
-	printf("packets %llu missing %llu bad %llu told %llu dropped %llu\n",
+	printf("packets %llu missing %llu bad %llu marked %llu dropped %llu\n",
 	       (unsigned long long)packets, (unsigned long long)missing, (unsigned long long)bad,
-	       (unsigned long long)told, (unsigned long long)dropped);
+	       (unsigned long long)marked, (unsigned long long)dropped);
 	free(data);
-	return bad > 0 || (missing > 0 && told == 0);
+	return bad > 0 || (missing > 0 && marked == 0);
 }

@@ -24,7 +24,7 @@ static inline void producer_notify(void *ctx)
 	const char *fd = getenv("TRACED_PROBES_NOTIFY_FD");
 
 	(void)ctx;
-	if (fd) /* again after a loss: nobody reads it any more then */
+	if (fd) /* also after the connection was lost, when the pipe has no reader any more */
 		fs_write_all(atoi(fd), "1", 1);
 }
 

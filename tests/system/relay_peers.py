@@ -297,7 +297,7 @@ verdict('the sandbox forbade nothing that the relay does', 'sandbox does not all
 
 s = listen_tcp()
 port = s.getsockname()[1]
-s.close()  # nobody listens there
+s.close()  # no process listens there
 r = Relay(service=listen_tcp(), more=['--verbose'], PERFETTO_RELAY_SOCK_NAME=f'127.0.0.1:{port}')
 r.service.close()
 producer = r.produce()

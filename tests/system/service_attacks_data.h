@@ -127,7 +127,7 @@ static void flushes_that_scrape(void)
 	go_on();
 }
 
-/* A session with a large config changes hands, and is told each time. */
+/* A session with a large config is detached and attached again; each attach returns the config. */
 static void detached_and_attached(void)
 {
 	char *config = repeat("buffers { size_kb: 4 } ",

@@ -118,7 +118,7 @@ static void all_ask(const struct pb_mem *requests)
 
 /* ---- attacks ---- */
 
-/* Data sources that come and go, and triggers that nobody waits for. */
+/* Data sources that come and go, and triggers that no session waits for. */
 static void flood_of_producers(void)
 {
 	struct pb_mem all = {0}, args;

@@ -283,7 +283,7 @@ static bool producer_that_hangs_up_is_scraped(void)
 	CHECK(commit_text(0, 0, "committed"));
 	peer_write_chunk(&session.smb, 1, 1, 1, texts, 3, false);
 	peer_close(&producer);
-	/* The session goes on, until somebody ends it; nobody waits for who is gone. */
+	/* The session continues until a consumer ends it, which does not wait for the producer. */
 	CHECK(peer_is_quiet(&consumer));
 	CHECK(peer_accepted(&consumer, peer_call(&consumer, C_DISABLE, NULL, 0)));
 	CHECK(peer_tracing_ended(&consumer, enable, NULL));

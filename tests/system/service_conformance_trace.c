@@ -192,7 +192,7 @@ static bool no_trigger_no_bytes_in_the_file(void)
 	return true;
 }
 
-/* J: what comes for a session that is gone is counted where nobody's buffer is. */
+/* J: data for a session that has ended is counted as discarded, and in no other buffer. */
 static bool late_data_is_counted(void)
 {
 	static struct peer second;
@@ -215,8 +215,8 @@ static bool late_data_is_counted(void)
 	return true;
 }
 
-/* K: the packets of a producer that has gone are signed as its others were, though its number may
- * be somebody else's by now. */
+/* K: the packets of a producer that has gone are signed as its others were, though another
+ * producer may have its number by now. */
 static bool data_outlives_its_producer(void)
 {
 	struct peer_packets t;

@@ -290,7 +290,7 @@ static bool half_frames_and_hang_ups(void)
 	return service_works();
 }
 
-/* Descriptors that nobody asked for. */
+/* Descriptors that the service did not ask for. */
 static bool unwanted_descriptors(void)
 {
 	peer_connect(&p, sock_default_producer());
@@ -453,7 +453,7 @@ int main(int argc, char **argv)
 		{"many connections at once", many_connections_at_once},
 		{"what was refused is counted in the stats", refusals_are_counted},
 		{"half frames and hang-ups", half_frames_and_hang_ups},
-		{"descriptors that nobody asked for", unwanted_descriptors},
+		{"descriptors that the service did not ask for", unwanted_descriptors},
 		{"memory that changes while it is read", memory_that_changes_while_it_is_read},
 		{"what is not one's own", what_is_not_ones_own},
 		{"broken configs", broken_configs},

@@ -154,7 +154,7 @@ static bool connections_of_others_are_kept_for_root(void)
 	bool good;
 
 	if (geteuid() != 0)
-		SKIP("only root can connect as somebody else");
+		SKIP("only root can connect as another user");
 	fs_raise_file_limit(ARRAY_SIZE(fds) + 256);
 	for (int user = 0; user < USERS; user++) {
 		CHECK(seteuid((uid_t)(ATTACKER + 1 + user)) == 0);
@@ -282,7 +282,7 @@ static bool system_names_are_not_for_everybody(void)
 	struct pb_field f;
 
 	if (geteuid() != 0)
-		SKIP("only root can connect as somebody else");
+		SKIP("only root can connect as another user");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char config[256];
 		uint64_t stream, enable;
@@ -300,7 +300,7 @@ static bool system_names_are_not_for_everybody(void)
 			CHECK(peer_command(&p, stream, CMD(SETUP_TRACING), &f));
 			CHECK(peer_command(&p, stream, CMD(SETUP_DATA_SOURCE), &f));
 		} else {
-			/* Nobody is waited for. */
+			/* The service waits for no producer. */
 			CHECK(peer_accepted(&c, peer_call(&c, C_DISABLE, NULL, 0)));
 			CHECK(peer_tracing_ended(&c, enable, NULL));
 			CHECK(peer_is_quiet(&p));
@@ -414,7 +414,7 @@ static void put_frame(struct pb_mem *all, uint32_t method, struct pb_mem *args)
 	pb_mem_deinit(args);
 }
 
-/* Requests that nobody needs an answer to: data sources that come and go, and triggers. */
+/* Requests whose answer no client needs: data sources that come and go, and triggers. */
 static void put_requests(struct pb_mem *all)
 {
 	struct pb_mem args;

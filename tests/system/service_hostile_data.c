@@ -2,7 +2,7 @@
 /*
  * A producer that breaks the rules of what it hands over, frame by frame against the service on the
  * sockets of the environment: packets, chunks, patches. Each breach ends as the protocol says:
- * it is counted, it costs the producer what is its own, and nobody else anything.
+ * it is counted, and only the producer itself loses data.
  */
 #include <stdio.h>
 #include <string.h>
@@ -251,7 +251,7 @@ static bool patches_that_do_not_fit(void)
 }
 
 /* Same writer id, same chunk id, same buffer: but another producer. */
-static bool patches_reach_nobody_else(void)
+static bool patches_reach_no_other_producer(void)
 {
 	static const struct peer_patch evil = {3, "\x80\x80\x80", 4};
 	static struct peer victim;
@@ -397,7 +397,7 @@ int main(void)
 		{"a count that is too large", count_that_is_too_large},
 		{"chunks that are committed again", chunks_that_are_committed_again},
 		{"patches that do not fit", patches_that_do_not_fit},
-		{"patches reach nobody else", patches_reach_nobody_else},
+		{"patches reach no other producer", patches_reach_no_other_producer},
 		{"a writer that never patches harms itself only",
 		 writer_that_never_patches_harms_itself_only},
 		{"a chunk that is never ended harms itself only",

@@ -238,7 +238,7 @@ static bool descriptors_of_refused_peers_are_closed_aside(void)
 	bool good = true;
 
 	if (geteuid() != 0)
-		SKIP("only root can connect as somebody else");
+		SKIP("only root can connect as another user");
 	CHECK(refused_peers_begin(&r));
 	CHECK(query_is_answered());
 	/* Two are being closed. The others wait. */
@@ -258,7 +258,7 @@ static bool others_descriptors_are_closed_meanwhile(void)
 	char byte;
 
 	if (geteuid() != 0)
-		SKIP("only root can connect as somebody else");
+		SKIP("only root can connect as another user");
 	CHECK(refused_peers_begin(&r));
 	CHECK(pipe(fds) == 0);
 	peer_connect(&c, sock_default_consumer());

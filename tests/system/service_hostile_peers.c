@@ -363,7 +363,7 @@ static bool huge_buffers_cost_what_is_in_them(void)
 #define NEEDS_ROOT()                                                                               \
 	do {                                                                                       \
 		if (geteuid() != 0)                                                                \
-			SKIP("only root can connect as somebody else");                            \
+			SKIP("only root can connect as another user");                             \
 	} while (0)
 
 static bool error_says(struct peer *peer, const char *text)
@@ -411,7 +411,7 @@ static bool sessions_of_others_are_not_taken_cloned_or_listed(void)
 	return end();
 }
 
-/* Root may clone, but takes nobody's session over. */
+/* Root may clone sessions of other users, but cannot attach to them. */
 static bool root_attaches_to_its_own_sessions_only(void)
 {
 	NEEDS_ROOT();

@@ -27,7 +27,7 @@
 #define PEER_TIMEOUT_MS 60000 /* for what must come */
 #define PEER_QUIET_MS 50 /* for what must not */
 
-#define PEER_FIELD 900 /* of TracePacket: what test producers write, and nobody reads */
+#define PEER_FIELD 900 /* of TracePacket: what test producers write, and no other program reads */
 
 struct peer {
 	int fd;

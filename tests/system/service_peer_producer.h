@@ -10,7 +10,7 @@
 
 #define PEER_LARGE_CHUNK 32752 /* bytes of a chunk that fills a page of 32 KiB */
 
-/* A raw peer as a producer: what it says, what it is told, and chunks in its shared memory. */
+/* A raw peer as a producer: its requests, the commands it gets, and chunks in its shared memory. */
 
 /* Methods by their place in ProducerPort. */
 enum {

@@ -76,7 +76,7 @@ static bool root_of_another_machine(void)
 	return end();
 }
 
-static bool nobody_said_who_it_is(void)
+static bool producer_does_not_identify_itself(void)
 {
 	uint64_t uid = 0, machine = 0;
 
@@ -238,9 +238,9 @@ static bool too_many_connections(void)
 }
 
 static const struct tap_test tests[] = {
-	{"root of another machine is nobody here", root_of_another_machine},
-	{"who does not say who it is, and is on loopback, is of this machine",
-	 nobody_said_who_it_is},
+	{"root of another machine has no rights here", root_of_another_machine},
+	{"a producer on loopback that does not identify itself is of this machine",
+	 producer_does_not_identify_itself},
 	{"chunks of every size", chunks_of_every_size},
 	{"headers that lie", headers_that_lie},
 	{"buffers of others", buffers_of_others},

@@ -193,7 +193,7 @@ static bool verb_pulls_the_names_that_it_is_given(void)
 	begin();
 	enable = peer_enable(&consumer, CONFIG TRIGGER("STOP_TRACING"));
 	CHECK(peer_await_session(&producer, stream, true, &session));
-	CHECK(system("\"$BUILD/bin/sonda\" trigger nobody-waits life.hit") == 0);
+	CHECK(system("\"$BUILD/bin/sonda\" trigger no-session-waits life.hit") == 0);
 	CHECK(flush_comes(0x12));
 	CHECK(peer_tracing_ended(&consumer, enable, NULL));
 	CHECK(peer_read(&consumer, &t));

@@ -289,9 +289,9 @@ places=$(for part in "$TMP"/hand-50.*; do holes "$part"; echo; done | grep -c .)
 [ "$(holes "$TMP/hand")" = "(0, 9)" ] && [ "$places" = 1 ]
 verdict "a hole is in one part" $?
 "$SONDA" info --json "$TRACE" >"$TMP/out"
-told=0
-for part in "$TMP"/r.*; do "$SONDA" info --json "$part" | grep -aq '"count":24275' && told=$((told + 1)); done
-grep -aq '"count":24275' "$TMP/out" && [ $told = 1 ]
+parts=0
+for part in "$TMP"/r.*; do "$SONDA" info --json "$part" | grep -aq '"count":24275' && parts=$((parts + 1)); done
+grep -aq '"count":24275' "$TMP/out" && [ $parts = 1 ]
 verdict "the kernel's counts are in the part of the recording's end" $?
 for i in 000 012; do
   part=$TMP/hand-50.$i.pftrace

@@ -91,7 +91,7 @@ verdict "record: likewise when the service writes the file, and as JSON" $?
 stop_all
 begin
 sonda 0 record --detach lost -c "$TMP/ring" && kill "$SERVICE" && gone && grep -q 'session 1 lost ends with the service' "$TMP/service.log"
-verdict "sondad: warns of a session that nobody is attached to" $?
+verdict "sondad: warns of a session that no consumer is attached to" $?
 stop_all
 begin
 sonda 0 record --detach kept -c "$TMP/ring"

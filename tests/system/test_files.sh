@@ -55,7 +55,7 @@ for path in "/tmp/sonda-test-outside-$$" "$TMP/../sonda-test-outside-$$" "$TMP/l
   verdict "${path##*/tmp/} is no file below the directory" $? "$TMP/record.log"
 done
 
-# A file is its consumer's, and nobody else reads it.
+# A file belongs to its consumer, and no other user can read it.
 config 300 "output_path: \"$TMP/mine\""
 record
 [ "$(stat -c '%a %u' "$TMP/mine")" = "600 $(id -u)" ]
@@ -75,7 +75,7 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
   config 3000 "output_path: \"$TMP/theirs/trace\""
   record
   [ $? != 0 ] && grep -q 'Permission denied.*can be passed' "$TMP/record.log"
-  verdict "the directory of somebody else is refused, with what to do" $? "$TMP/record.log"
+  verdict "the directory of another user is refused, with what to do" $? "$TMP/record.log"
   nice=$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")
   config 1500 "output_path: \"$TMP/boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"
   # The service sets its priority by its limits, or by CAP_SYS_NICE where root may not raise them (CAP_SYS_RESOURCE).

@@ -40,7 +40,7 @@ if systemd-analyze security --help 2>/dev/null | grep -q -- --threshold; then
 else
   skip "exposure of the units" "no systemd-analyze security --threshold here"
 fi
-# What a program of somebody else's needs: the installed files alone.
+# What another project's program needs: only the installed files.
 export PKG_CONFIG_PATH=$TMP/usr/lib/pkgconfig
 # An example names its packages in its head.
 packages_of() { # EXAMPLE

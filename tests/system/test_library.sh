@@ -99,7 +99,7 @@ cp "$TMP/config" "$TMP/one"
 for _ in 2 3 4 5 6 7 8 9; do echo "$one"; done >>"$TMP/config"
 written "of nine instances eight record" 0 "$P/life" nine
 grep -q '^expect 800 ' "$TMP/said" && grep -q 'too many sessions' "$TMP/errors" && ! grep -qE 'not (start|stop)' "$TMP/record.log"
-verdict "the ninth is told of, and answers" $? "$TMP/said" "$TMP/errors" "$TMP/record.log"
+verdict "the ninth is reported, and answers" $? "$TMP/said" "$TMP/errors" "$TMP/record.log"
 
 mv "$TMP/one" "$TMP/config"
 

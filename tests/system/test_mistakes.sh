@@ -363,7 +363,7 @@ until grep -q 'accepts no data' "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sle
 kill -INT $pid
 wait $pid
 [ $? = 1 ] && grep -q 'interrupted: wrote only the first 0 bytes' "$TMP/log" && ! grep -q 'again' "$TMP/log"
-verdict "Ctrl-C while it saves: told what the output has" $? "$TMP/log"
+verdict "Ctrl-C while it saves: the log says what the output has" $? "$TMP/log"
 exec 8>&-
 
 # A service that listens and does not answer.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tracefs: shared
 #
-# `sonda record` with our own sondad and nobody's rights: a producer of numbered packets, then private daemons that
+# `sonda record` with our own sondad, without privileges: a producer of numbered packets, then private daemons that
 # record names of processes. Exit codes, what is said, which files remain; nothing stays behind.
 . "$(dirname "$0")/lib.sh"
 mkdir "$TMP/out"
@@ -93,7 +93,7 @@ rm -f a.pftrace
 
 config 'buffers { size_kb: 65536 } duration_ms: 300 data_sources { config { name: "linux.nosuch" } }'
 record 3 --strict -c "$TMP/config" -o a.pftrace && grep -q "no producer provides the data source 'linux.nosuch'" "$TMP/log"
-verdict "a data source that nobody has" $? "$TMP/log"
+verdict "a data source that no producer has" $? "$TMP/log"
 rm -f a.pftrace
 
 left_out() { # FIELD VALUE
@@ -104,7 +104,7 @@ left_out() { # FIELD VALUE
   verdict "a data source that $1 leaves out" $? "$TMP/log"
   rm -f a.pftrace
 }
-left_out producer_name_filter nobody
+left_out producer_name_filter no.producer
 left_out producer_name_regex_filter 'sonda.*other'
 left_out machine_name_filter elsewhere
 

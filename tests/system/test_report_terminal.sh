@@ -71,7 +71,7 @@ ended && terminal_is_restored
 verdict "q ends it; the terminal is as before" $?
 run "$report loss t.pf"
 ended && terminal_shows '^Losses and errors'
-verdict "a short report is printed and waits for nobody" $?
+verdict "a short report is printed and needs no key" $?
 run "PATH= $report loss t.pf"
 ended && terminal_shows '^Losses and errors' && ! terminal_shows 'not found'
 verdict "without less it is printed, too" $?

@@ -63,7 +63,7 @@ check "a query is answered" answers
 check "a second sondad on the sockets of a live one refuses" refuses 1 "$TMP/producer" "$sondad"
 check "the first one is as it was" answers
 
-# Two seconds in which nobody asks for anything; on a busy machine what came before may still be at work in the first.
+# Two seconds without a request; on a busy machine what came before may still be at work in the first.
 sleeps() {
   local before
   for _ in 1 2 3; do
@@ -207,8 +207,8 @@ fi
 check "three parts are a usage error" refuses 2 PGROUP:PMODE "$sondad" --set-socket-permissions root:0666:root
 check "a mode that has no four octal digits is a usage error" refuses 2 '"0888" is not a mode: use four octal digits' \
   "$sondad" --set-socket-permissions root:0888:root:0660
-check "a group that is not there is a usage error" refuses 2 'group "nobody-has-it" does not exist' \
-  "$sondad" --set-socket-permissions root:0666:nobody-has-it:0660
+check "a group that is not there is a usage error" refuses 2 'group "no-such-name" does not exist' \
+  "$sondad" --set-socket-permissions root:0666:no-such-name:0660
 check "an abstract socket has no permissions" refuses 1 'abstract' \
   env PERFETTO_PRODUCER_SOCK_NAME="@sonda-test-$$" "$sondad" --set-socket-permissions root:0666:root:0660
 if [ "$(id -u)" != 0 ]; then
@@ -217,8 +217,8 @@ if [ "$(id -u)" != 0 ]; then
   check "after an error no socket is left" test ! -e "$TMP/producer"
 fi
 
-check "a user of data sources of the system must exist" refuses 2 'user "nobody-has-it" does not exist' \
-  "$sondad" --system-users root,nobody-has-it
+check "a user of data sources of the system must exist" refuses 2 'user "no-such-name" does not exist' \
+  "$sondad" --system-users root,no-such-name
 
 # ---- a memory control group
 
@@ -264,17 +264,17 @@ rm "$TMP/producer" "$TMP/other"
 # ---- sockets that were opened before
 
 for how in systemd android; do
-  mkfifo "$TMP/told"
-  "$B/tests/system/pass_sockets" $how "$TMP/producer" "$TMP/consumer" "$sondad" >"$TMP/told" 2>"$TMP/log" &
+  mkfifo "$TMP/notified"
+  "$B/tests/system/pass_sockets" $how "$TMP/producer" "$TMP/consumer" "$sondad" >"$TMP/notified" 2>"$TMP/log" &
   pid=$!
-  exec 8<"$TMP/told"
-  read -r -t 20 told <&8
-  check "$how passes the sockets, and NOTIFY_SOCKET is reported" test "$told" = READY=1
+  exec 8<"$TMP/notified"
+  read -r -t 20 notified <&8
+  check "$how passes the sockets, and NOTIFY_SOCKET is reported" test "$notified" = READY=1
   check "$how: they answer" answers
   check "$how: it ends well" stop TERM
   check "$how: the sockets are left to their owner" test -S "$TMP/producer" -a -S "$TMP/consumer"
   exec 8<&-
-  rm "$TMP/producer" "$TMP/consumer" "$TMP/told"
+  rm "$TMP/producer" "$TMP/consumer" "$TMP/notified"
 done
 check "half of Android's sockets are an error" refuses 1 ANDROID_SOCKET_traced_consumer \
   env ANDROID_SOCKET_traced_producer=0 "$sondad"

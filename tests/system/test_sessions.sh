@@ -45,7 +45,7 @@ complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the fi
 
 sonda 2 record --detach x -c /dev/null
 says 'no tracing service\|empty'
-verdict "nobody to leave a session with" $?
+verdict "--detach without a service" $?
 sonda 1 sessions && says 'no tracing service listens on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
 verdict "no service: exit code 1, and said" $?
 
@@ -193,7 +193,7 @@ done
 kill -INT $recorder
 wait $recorder && says ': 3 snapshots$' && complete s.0.pftrace && complete s.2.pftrace && complete s.3.pftrace &&
   [ "$(cat s.1.pftrace)" = mine ] && [ ! -e s.pftrace ]
-verdict "CLONE_SNAPSHOT: a file for each trigger, every packet in each, and nobody's file is touched" $?
+verdict "CLONE_SNAPSHOT: a file for each trigger, every packet in each, and no other file is overwritten" $?
 
 # ---- a file that is passed
 

@@ -7,7 +7,7 @@
 # shellcheck source=tests/system/tmux.sh
 . tests/system/tmux.sh
 mkdir "$TMP/run"
-# The sockets of private daemons are in TMPDIR; nobody listens at the address.
+# The sockets of private daemons are in TMPDIR; no service listens at the address.
 export TMPDIR=$TMP/run PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
 
 on_screen() { # NAME COMMAND...: on failure with the screen

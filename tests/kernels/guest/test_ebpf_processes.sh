@@ -22,16 +22,16 @@ verdict "each family is loaded and attached" $? "$TMP/log"
 sed 's/^/# /' "$TMP/log"
 
 pid=$(sed -n 's/^\([0-9]*\) [0-9]* [0-9]*$/\1/p' "$TMP/log") # as it says itself
-told() { # TRACK
+largest() { # TRACK
   echo "select max(value) from counter c join process_counter_track t on t.id = c.track_id join process p using (upid)
     where p.pid = ${pid:-0} and t.name like '$1'" | tr '\n' ' '
 }
-is_true ebpf_processes "calls are counted by name" "select ($(told getppid)) = 1000"
-is_true ebpf_processes "and errors" "select ($(told 'close errors')) = 100"
-is_true ebpf_processes "in all" "select ($(told syscalls)) between 1100 and 1300"
-is_true ebpf_processes "page faults" "select ($(told 'page faults')) between 500 and 1000"
-is_true ebpf_processes "waits for futexes" "select ($(told 'futex waits')) = 10 and ($(told 'futex wait time')) > 50e6"
-is_true ebpf_processes "time on CPU" "select ($(told 'CPU time')) > 10e6"
-is_true ebpf_processes "time asleep" "select ($(told '%sleeping')) > 50e6"
-is_true ebpf_processes "time blocked" "select ($(told '%blocked')) > 50e6"
+is_true ebpf_processes "calls are counted by name" "select ($(largest getppid)) = 1000"
+is_true ebpf_processes "and errors" "select ($(largest 'close errors')) = 100"
+is_true ebpf_processes "in all" "select ($(largest syscalls)) between 1100 and 1300"
+is_true ebpf_processes "page faults" "select ($(largest 'page faults')) between 500 and 1000"
+is_true ebpf_processes "waits for futexes" "select ($(largest 'futex waits')) = 10 and ($(largest 'futex wait time')) > 50e6"
+is_true ebpf_processes "time on CPU" "select ($(largest 'CPU time')) > 10e6"
+is_true ebpf_processes "time asleep" "select ($(largest '%sleeping')) > 50e6"
+is_true ebpf_processes "time blocked" "select ($(largest '%blocked')) > 50e6"
 exit $BAD

@@ -11,15 +11,15 @@
 mkdir -p /etc/sonda/bpf.d && cp "$B/gen/bpf/examples/exits.bpf.o" /etc/sonda/bpf.d/exits.bpf.o
 chmod 755 /etc/sonda /etc/sonda/bpf.d && chmod 644 /etc/sonda/bpf.d/exits.bpf.o
 
-# Names that nobody else has: 6 that end well, 2 that fail.
+# Names that no other process has: 6 that end well, 2 that fail.
 cp "$(type -P cat)" "$TMP/sondatrue" && cp "$(type -P cat)" "$TMP/sondafalse"
 sed '/^duration_ms/d' configs/ebpf-program.cfg >"$TMP/config"
 "$BIN/sonda" record -c "$TMP/config" -o "$OUT/ebpf_programs.pftrace" -- sh -c "for i in 1 2; do
     '$TMP/sondatrue' /dev/null; '$TMP/sondatrue' /dev/null; '$TMP/sondafalse' /none; '$TMP/sondatrue' /dev/null
   done 2>/dev/null; exit 0" >"$TMP/log" 2>&1
 verdict "recorded" $? "$TMP/log"
-! grep -E 'exits(:| \()|exits\.bpf\.o' "$TMP/log" >"$TMP/told"
-verdict "it is loaded and attached, and all of its maps can be used" $? "$TMP/told"
+! grep -E 'exits(:| \()|exits\.bpf\.o' "$TMP/log" >"$TMP/problems"
+verdict "it is loaded and attached, and all of its maps can be used" $? "$TMP/problems"
 
 ended() { # COMMAND TRACK
   printf '%s' "(select max(c.value) from counter c join track t on t.id = c.track_id join track g on g.id = t.parent_id

@@ -31,5 +31,5 @@ is_true frozen "its marker, once" \
 
 "$BIN/sonda" record --strict -c configs/frozen_ftrace.cfg -o "$TMP/again" >"$TMP/log" 2>&1
 [ $? = 3 ] && grep -q 'holds no records from an earlier boot\|only records from the current boot' "$TMP/log"
-verdict "once read, it is told that there is nothing more" $? "$TMP/log"
+verdict "once read, the log says that no record is left" $? "$TMP/log"
 exit $BAD

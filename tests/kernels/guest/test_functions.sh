@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The calls of a kernel function, in the session's instance where the kernel has the tracer there, at top level where
-# it has it only there and nobody else is at it; then the top level is as it was.
+# it has it only there and no other program uses it; then the top level is as it was.
 #
 # kernels: 6.1
 . "$(dirname "$0")/../lib.sh"
@@ -22,7 +22,7 @@ own=$(grep -cw function_graph $TRACEFS/instances/theirs/available_tracers)
 rmdir $TRACEFS/instances/theirs
 settings >"$TMP/before"
 
-# What somebody else calls meanwhile is his own. An emulator takes seconds to read the names of the kernel's functions.
+# Calls of another program meanwhile. An emulator takes seconds to read the names of the kernel's functions.
 (while :; do dd if=/etc/passwd of=/dev/null; done) >/dev/null 2>&1 &
 PIDS+=($!)
 graph functions -- sh -c "echo \$\$ >'$TMP/pid'; cat $TRACEFS/current_tracer $TRACEFS/max_graph_depth >'$TMP/during'; exec cat /etc/passwd"
@@ -33,7 +33,7 @@ is_true functions "calls are slices of the command's thread" \
 is_true functions "of its child, too" \
   "select count(*) > 0 from slice join thread_track on thread_track.id = track_id join thread using (utid)
     where slice.name = 'vfs_read' and thread.name = 'cat' and tid != $(cat "$TMP/pid")"
-is_true functions "and of nobody else's" \
+is_true functions "and of no other thread" \
   "select count(*) = 0 from slice join thread_track on thread_track.id = track_id join thread using (utid) where thread.name = 'dd'"
 is_true functions "what they call is in them" "select count(*) > 0 from slice where depth = 1"
 is_true functions "one for each read of these threads" \
@@ -52,20 +52,20 @@ fi
 settings | diff "$TMP/before" - >"$TMP/diff"
 verdict "the top level is as it was" $? "$TMP/diff"
 
-# Somebody else is there.
+# Another program uses the top level.
 echo 1 >$TRACEFS/events/irq/softirq_entry/enable
 settings >"$TMP/used"
 graph beside -- cat /etc/passwd
 status=$?
 if [ "$own" = 1 ]; then
-  verdict "beside somebody at top level: nothing is missing" $status "$TMP/log"
+  verdict "beside another tracer at top level: nothing is missing" $status "$TMP/log"
   is_true beside "there are calls" "select count(*) > 0 from ftrace_event where name = 'funcgraph_entry'"
 else
   [ $status = 3 ] && grep -q "missing .*funcgraph_entry.*tracefs' top level is in use: irq:softirq_entry is on" "$TMP/log"
-  verdict "beside somebody at top level: told who is there" $? "$TMP/log"
+  verdict "beside another tracer at top level: the log names it" $? "$TMP/log"
   is_true beside "the rest is recorded" "select count(*) > 0 from ftrace_event where name = 'sys_enter'"
 fi
 settings | diff "$TMP/used" - >"$TMP/diff"
-verdict "beside somebody at top level: the other tracer is left alone" $? "$TMP/diff"
+verdict "beside another tracer at top level: the other tracer is left alone" $? "$TMP/diff"
 echo 0 >$TRACEFS/events/irq/softirq_entry/enable
 exit $BAD

@@ -8,7 +8,7 @@
 
 record=$B/tests/root/ftrace_record print=$B/tests/root/print_events
 [ -e $TRACEFS/kprobe_events ] || { echo "the kernel has no kprobe_events" >&2; exit 77; }
-# Somebody else's, of the same name, all the time.
+# A probe of another program, with the same name, during the whole test.
 echo 'p:theirs/opened do_sys_openat2' >>$TRACEFS/kprobe_events
 dynamic() { grep -v '^[a-z0-9]*:sonda_' $TRACEFS/kprobe_events $TRACEFS/dynamic_events; }
 ours() { grep -q 'sonda_' $TRACEFS/kprobe_events $TRACEFS/dynamic_events; }
@@ -33,7 +33,7 @@ verdict "results of the calls" $? "$TMP/events"
 opens=$(grep -c '^mine/open pid' "$TMP/events")
 grep -q "^probe mine/open hits [0-9]* misses 0$" "$TMP/events" && ! grep -q '^probe theirs' "$TMP/events" &&
   [ "$(sed -n 's/^probe mine\/open hits \([0-9]*\) .*/\1/p' "$TMP/events")" -ge "$opens" ]
-verdict "the kernel's count of our probes, and of nobody else's" $? "$TMP/events"
+verdict "the kernel's count of our probes only" $? "$TMP/events"
 is_true kprobes "a pair of probes is a call with a duration" \
   "select count(*) >= 20 and min(dur) > 0 from slice where name = 'do_sys_openat2'"
 is_true kprobes "a single one is a moment" "select count(*) >= 1 and max(dur) = 0 from slice where name in ('vfs_open', 'filp_close')"
@@ -96,5 +96,5 @@ ours
 verdict "SIGKILL leaves probes" $?
 "$record" "$TMP/next" 100 'ftrace_events: "sched/sched_process_exit"' >"$TMP/out" 2>&1
 dynamic | diff "$TMP/before" - >"$TMP/diff" && ! ours
-verdict "the next start removes them, and nobody else's" $? "$TMP/diff"
+verdict "the next start removes them, and no probe of another program" $? "$TMP/diff"
 exit $BAD

@@ -52,7 +52,7 @@ verdict "our probes are recorded through vsock" $? "$TMP/log"
 "$COUNTER" check "$packets" <"$OUT/vsock.pftrace" >"$TMP/log"
 verdict "every packet is there once and whole" $? "$TMP/log"
 is_remote vsock
-is_true vsock "the service was told of the machine" "select count(*) = 1 from machine where id > 0 and release = '$(uname -r)'"
+is_true vsock "the service knows the machine" "select count(*) = 1 from machine where id > 0 and release = '$(uname -r)'"
 "$BIN/sonda" status --json >"$TMP/log" 2>&1
 grep -qE '"machine_name": *"loop"' "$TMP/log"
 verdict "its name is in the list" $? "$TMP/log"
@@ -73,7 +73,7 @@ verdict "probes behind a relay are recorded through vsock" $? "$TMP/log" "$TMP/r
 "$COUNTER" check "$packets" <"$OUT/vsock_relay.pftrace" >"$TMP/log"
 verdict "the relay passes every packet once and whole" $? "$TMP/log"
 is_remote vsock_relay
-is_true vsock_relay "the relay told of the machine" "select count(*) = 1 from machine where id > 0 and release = '$(uname -r)'"
+is_true vsock_relay "the relay announced the machine" "select count(*) = 1 from machine where id > 0 and release = '$(uname -r)'"
 ! grep 'sandbox does not allow' "$TMP/relay.log" >"$TMP/log"
 verdict "the relay has tried nothing that its sandbox forbids" $? "$TMP/log"
 stop

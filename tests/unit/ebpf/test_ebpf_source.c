@@ -131,7 +131,7 @@ FIXTURE_TEST(a_clear_writes_again)
 	source->clear(instance);
 	capture_log();
 	trace_read_batch();
-	assert_int_equal(captured("runq"), 0); /* people were told */
+	assert_int_equal(captured("runq"), 0); /* logged before */
 	assert_reason("runq", "Cannot allocate memory");
 	/* Its descriptor, and its value, though that is the same. */
 	assert_int_equal(read_last(OOM_KILLS), 1);

@@ -296,7 +296,7 @@ IN_DIR(long_names)
 	assert_int_equal(sock_connect(name, &(int){-1}), -ENAMETOOLONG);
 }
 
-IN_DIR(nobody_there)
+IN_DIR(no_listener)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	int fd = 77;

@@ -77,7 +77,7 @@ static bool no_memory_to_run(void)
 	       errno == EPERM && mprotect(p, 4096, PROT_READ) == 0;
 }
 
-static bool nobody_elses_priority(void)
+static bool priority_of_own_process_only(void)
 {
 	const struct sched_param param = {0};
 	const struct rlimit none = {0, 0};
@@ -170,7 +170,7 @@ TEST(filtered_processes_do_what_the_list_allows)
 		{"opening files to read only", &reads_only, opens_for_reading_only, true, 1},
 		{"no fork, signals blocked", &list, no_process_with_signals_blocked, true, -1},
 		{"no executable memory", &list, no_memory_to_run, true, -1},
-		{"its own priority and limits only", &list, nobody_elses_priority, true, -1},
+		{"its own priority and limits only", &list, priority_of_own_process_only, true, -1},
 		{"no limit of locked memory, silently", &list, locked_memory_is_not_raised, true,
 		 0},
 		{"each call is logged once", &list, the_same_a_hundred_times, true, 1},

@@ -282,7 +282,7 @@ static void check_sources(const char *source, const char *state, const char *mis
 	protobuf_c_message_free_unpacked(service, NULL);
 }
 
-TEST(test_sources_that_nobody_registered)
+TEST(test_sources_that_no_producer_registered)
 {
 	check_sources("data_sources { config { name: 'linux.ftrace' } }"
 		      "data_sources { config { name: 'linux.perf' } }"
@@ -311,13 +311,13 @@ TEST(test_sources_that_filters_leave_out)
 {
 	check_left_out(SOURCE(""), "");
 	check_left_out(SOURCE("producer_name_filter: 'prod.a'"), "");
-	check_left_out(SOURCE("producer_name_filter: 'nobody'"),
-		       LEFT_OUT "producer_name_filter \"nobody\"");
-	check_left_out(SOURCE("producer_name_filter: ['nobody', 'either']"
+	check_left_out(SOURCE("producer_name_filter: 'no.such'"),
+		       LEFT_OUT "producer_name_filter \"no.such\"");
+	check_left_out(SOURCE("producer_name_filter: ['no.such', 'either']"
 			      "producer_name_regex_filter: 'b.*'"),
-		       LEFT_OUT "producer_name_filter \"nobody\", ... "
+		       LEFT_OUT "producer_name_filter \"no.such\", ... "
 				"producer_name_regex_filter \"b.*\"");
-	check_left_out(SOURCE("producer_name_filter: 'nobody'"
+	check_left_out(SOURCE("producer_name_filter: 'no.such'"
 			      "producer_name_regex_filter: 'prod\\\\.a'"),
 		       "");
 	/* The other producer is elsewhere, and has to be asked for. */
@@ -328,8 +328,8 @@ TEST(test_sources_that_filters_leave_out)
 	check_left_out(SOURCE("machine_name_filter: 'moon'"),
 		       LEFT_OUT "machine_name_filter \"moon\"");
 	/* One of two sources of the same name. */
-	check_left_out(SOURCE("") SOURCE("producer_name_filter: 'nobody'"),
-		       LEFT_OUT "producer_name_filter \"nobody\"");
+	check_left_out(SOURCE("") SOURCE("producer_name_filter: 'no.such'"),
+		       LEFT_OUT "producer_name_filter \"no.such\"");
 }
 
 TEST(test_who_asks_for_ftrace)

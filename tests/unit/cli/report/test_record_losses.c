@@ -299,7 +299,7 @@ FIXTURE_TEST(test_gaps_without_a_reason)
 	facts_packet(&x, 2, 77, 0, 0, true);
 	facts_packet(&x, 2, 77, 1, 0, false);
 	check(1, "gaps between packets, for which the service reported no reason: 1\n");
-	/* What the buffer's counters explain is not told twice. */
+	/* A loss that the buffer's counters explain is not reported twice. */
 	x.stats.buffers[0].bytes_overwritten = 1000;
 	check(1, "central buffer (977 KiB): the oldest 1000 B were overwritten; try -b 1mb\n");
 }
@@ -334,7 +334,7 @@ FIXTURE_TEST(test_events_begin_late_in_their_own_buffer_only)
 		 "begin 1.0 s after the start; try -b 1mb\n");
 }
 
-FIXTURE_TEST(test_buffers_are_told_apart)
+FIXTURE_TEST(test_buffers_are_distinguished)
 {
 	facts_deinit(&x);
 	facts_init(&x, "buffers { size_kb: 1 } buffers { size_kb: 1 name: 'slow' }");

@@ -348,7 +348,7 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	      false, false);
 }
 
-FIXTURE_TEST(test_a_mistyped_source_is_told_with_its_nearest)
+FIXTURE_TEST(test_a_mistyped_source_is_reported_with_the_nearest)
 {
 	facts_ring(&x, 0, 0);
 	name_list_add(&x.offered, (const uint8_t *)"linux.ftrace", 12);

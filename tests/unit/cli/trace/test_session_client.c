@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST(nobody_listens)
+TEST(no_service_listens)
 {
 	struct session_client *c;
 	struct err_text e;

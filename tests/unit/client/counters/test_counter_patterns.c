@@ -39,7 +39,7 @@ TEST(any_text_and_backslashes)
 	counter_patterns_deinit(&p);
 }
 
-TEST(too_many_and_too_long_are_left_out_and_told)
+TEST(too_many_and_too_long_are_left_out_and_reported)
 {
 	static char *strings[COUNTER_PATTERNS_MAX + 2];
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
@@ -77,7 +77,7 @@ TEST(what_is_left_out_was_given)
 }
 
 /* Only of a config: what is recorded by default need not be there. */
-TEST(what_matches_nothing_is_told)
+TEST(what_matches_nothing_is_reported)
 {
 	char *strings[] = {(char[]){"Tcp *"}, (char[]){"Tcp InErrs"}, (char[]){"Nope"},
 			   (char[]){"*"}};

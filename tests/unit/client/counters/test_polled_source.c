@@ -241,7 +241,7 @@ FIXTURE_TEST(periods)
 }
 
 /* What the packet for the summary says, the last one; packets_n: of how many. */
-static uint64_t told_in_trace(uint32_t field, unsigned packets_n)
+static uint64_t stat_in_trace(uint32_t field, unsigned packets_n)
 {
 	uint64_t v = 0;
 	unsigned n = 0;
@@ -272,14 +272,14 @@ FIXTURE_TEST(failures_are_counted_in_the_trace)
 	assert_int_equal(read_last("slow/failed reads"), 2);
 	run_pass();
 	assert_int_equal(read_count("slow/failed reads"), 1);
-	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1), 2);
+	assert_int_equal(stat_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1), 2);
 	polled_source_failed(rig_poll(), &said, "a", 5);
 	source->flush(instance, 1);
 	finish_pass();
-	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 2), 3);
+	assert_int_equal(stat_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 2), 3);
 	source->clear(instance);
 	run_pass();
-	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 3), 3);
+	assert_int_equal(stat_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 3), 3);
 }
 
 FIXTURE_TEST(failed_reads_are_named_up_to_a_limit_by_paths_that_are_cut)
@@ -297,7 +297,7 @@ FIXTURE_TEST(failed_reads_are_named_up_to_a_limit_by_paths_that_are_cut)
 		polled_source_failed(rig_poll(), &said, path, EIO);
 	}
 	run_pass();
-	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1),
+	assert_int_equal(stat_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1),
 			 3 * COUNTER_ERRORS_KINDS);
 	for (size_t i = 0; i < fake.n; i++)
 		if (read_sub(fake_packet_field(i), PB_TRACE_PACKET_POLLED_COUNTERS_STATS, &m))
@@ -321,7 +321,7 @@ FIXTURE_TEST(refused_tracks_too)
 		TRACK_VOID);
 	run_pass();
 	assert_int_equal(read_last("slow/refused tracks"), 1);
-	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, 1), 1);
+	assert_int_equal(stat_in_trace(PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, 1), 1);
 }
 
 /* There is room for the number where there is none for what it counts. */

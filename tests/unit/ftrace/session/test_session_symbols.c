@@ -9,7 +9,7 @@
 static struct event_base *loop;
 static struct session_symbols s;
 static Pb__FtraceConfig config;
-static unsigned repr;
+static unsigned n_done;
 
 SETUP
 {
@@ -18,7 +18,7 @@ SETUP
 	config = (Pb__FtraceConfig)PB__FTRACE_CONFIG__INIT;
 	config.symbolize_ksyms = true;
 	s = (struct session_symbols){0};
-	repr = 0;
+	n_done = 0;
 	fake_text("kallsyms", "1000 T a\n2000 T b\n3000 T c\n");
 }
 
@@ -32,7 +32,7 @@ TEARDOWN
 static void done(void *ctx)
 {
 	assert_ptr_equal(ctx, &config);
-	repr++;
+	n_done++;
 }
 
 FIXTURE_TEST(names_for_every_listener)
@@ -46,9 +46,9 @@ FIXTURE_TEST(names_for_every_listener)
 	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
 	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_base_loop(loop, EVLOOP_ONCE);
-	while (!repr)
+	while (!n_done)
 		event_base_loop(loop, EVLOOP_ONCE);
-	assert_int_equal(repr, 1);
+	assert_int_equal(n_done, 1);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(
 			page_encoder_new(&table, &page_maker_layout, w, &listeners[i].encoder), 0);
@@ -77,7 +77,7 @@ FIXTURE_TEST(it_takes_too_long)
 	event_active(s.timer, EV_TIMEOUT, 0); /* it is later than one would think */
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	/* Perhaps the table came in the same turn. */
-	assert_int_equal(repr, 1 + s.user.is_ready);
+	assert_int_equal(n_done, 1 + s.user.is_ready);
 	if (session_symbols_are_pending(&s)) {
 		session_symbols_apply(&s, NULL, 0, &more, &errors);
 		assert_null(errors.failed);
@@ -89,7 +89,7 @@ FIXTURE_TEST(it_takes_too_long)
 	}
 	for (unsigned i = 0; i < 20; i++)
 		event_base_loop(loop, EVLOOP_NONBLOCK);
-	assert_int_equal(repr, 2);
+	assert_int_equal(n_done, 2);
 	session_symbols_apply(&s, NULL, 0, &more, &errors);
 	assert_int_equal(more.ksyms_parsed, 3);
 	session_symbols_report_missing(&s, &errors);

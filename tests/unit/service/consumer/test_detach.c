@@ -84,7 +84,7 @@ STAGE_TEST(key_must_be_right_and_new)
 	rig_hang_up(&g->rig, other);
 }
 
-/* Nobody could read it. */
+/* No consumer is attached that could read the trace. */
 STAGE_TEST(ends_without_trace_when_its_time_is_over)
 {
 	struct pb_field f;

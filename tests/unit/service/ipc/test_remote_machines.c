@@ -176,7 +176,7 @@ FIXTURE_TEST(impossible_times_give_no_negative_round_trip)
 	assert_int_equal(find(7)->round_trip_ns, 0);
 }
 
-FIXTURE_TEST(the_one_told_of_longest_ago_goes)
+FIXTURE_TEST(machine_announced_longest_ago_is_replaced)
 {
 	for (uint32_t id = 0; id < MAX_MACHINES_PER_ADDRESS; id++)
 		begin(1000 + id, "m", "x");

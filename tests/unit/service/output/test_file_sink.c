@@ -138,7 +138,7 @@ STAGE_TEST(size_limit_ends_the_session_between_packets)
 	assert_true(count_in_file(path_of(g), text) >= 10);
 }
 
-/* Nobody is there to free it, and what it was for is done. */
+/* No consumer is attached that could free the session, and its file is complete. */
 STAGE_TEST(detached_session_goes_when_its_file_is_full)
 {
 	const char *text = stage_text('x', 1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Perf maps and jitdumps: what programs write, what they append later, and what nobody should write. */
+/* Perf maps and jitdumps: what programs write and append, and what no program should write. */
 #include <sys/mman.h>
 
 #include "stacks/files/jit_names.h"

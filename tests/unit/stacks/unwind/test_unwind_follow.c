@@ -8,7 +8,7 @@
 #include "stacks/unwind/unwind_tables.h"
 #include "unit/fixture.h"
 
-/* The tables: what they were told. */
+/* The fake tables: the calls that they got. */
 static struct {
 	unsigned n_wanted, n_lacked;
 	int32_t pid;

@@ -13,7 +13,7 @@
 #include "unit/temp_dir.h"
 #include "unit/test.h"
 
-/* ---- the tables and the file reader: what they were told ---- */
+/* ---- the fake tables and file reader: the calls that they got ---- */
 
 static struct {
 	bool is_busy, is_full;
