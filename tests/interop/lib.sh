@@ -95,3 +95,15 @@ query() { # TRACE SQL...
 trace_errors() { # TRACE
   query "$1" "select name, idx, value from stats where severity = 'error' and value > 0"
 }
+
+# A line of trace_processor's answer is exactly this one.
+check_answer() { # NAME TRACE SQL LINE
+  query "$2" "$3" >"$TMP/answer"
+  grep -qxF "$4" "$TMP/answer"
+  verdict "$1" $? "$TMP/answer"
+}
+
+# The statement for what trace_processor found missing or wrong in a trace of track events.
+# shellcheck disable=SC2034 # for the tests
+EVENT_ERRORS="select name, value from stats where value > 0 and (severity in ('error', 'data_loss') or name in
+  ('track_event_parser_errors', 'interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))"

@@ -18,13 +18,6 @@ config() { # CATEGORIES MORE
   printf 'buffers { size_kb: 65536 }\n%s\n' "${2:-}"
   printf 'data_sources { config { name: "track_event" track_event_config { disabled_categories: "*" enabled_categories: "%s" } } }\n' "$1"
 }
-check() { # NAME TRACE SQL WANT
-  query "$2" "$3" >"$dir/got"
-  grep -qxF "$4" "$dir/got"
-  verdict "$1" $? "$dir/got"
-}
-bad_stats="select name, value from stats where value > 0 and (severity in ('error', 'data_loss') or name in
-  ('track_event_parser_errors', 'interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))"
 
 # ---- a flood ----
 service=${PIDS[-1]}
@@ -44,11 +37,11 @@ query "$dir/flood" "select count() < 100000 as some from slice where name = 'flo
   "select count() > 0 as n from stats where name glob 'traced_buf_*packet_loss' and value > 0" >"$dir/got"
 printf '[{"some":1}]\n[{"n":1}]\n' | cmp -s - "$dir/got"
 verdict "events are lost, and the trace tells" $? "$dir/got"
-check "all that come after the loss have their names" "$dir/flood" "select count() as n,
+check_answer "all that come after the loss have their names" "$dir/flood" "select count() as n,
   count(distinct extract_arg(arg_set_id, 'debug.n')) as d from slice where name = 'after' and category = 'life'" '[{"n":10,"d":10}]'
-check "every event that came has its name" "$dir/flood" "select count() as n from slice where name is null or name not in
+check_answer "every event that came has its name" "$dir/flood" "select count() as n from slice where name is null or name not in
   ('flood', 'after')" '[{"n":0}]'
-check "no reader misses a definition" "$dir/flood" "select count() as n from stats where value > 0 and name in
+check_answer "no reader misses a definition" "$dir/flood" "select count() as n from stats where value > 0 and name in
   ('interned_data_tokenizer_errors', 'track_event_parser_errors')" '[{"n":0}]'
 
 # ---- fork ----
@@ -57,13 +50,13 @@ if nm -D "$LIBRARY/event_life" | grep -q __tsan_; then
 else
   timeout 100 "$BIN/sonda" record --exit-code -c <(config life) -o "$dir/fork" -- "$LIBRARY/event_life" fork >"$dir/log" 2>&1
   verdict "a program forks while it traces" $? "$dir/log"
-  check "no loss and no error" "$dir/fork" "$bad_stats" '[]'
-  check "the parent's events are all there" "$dir/fork" "select count() as n, (select dur > 0 from slice where name = 'around') as around
+  check_answer "no loss and no error" "$dir/fork" "$EVENT_ERRORS" '[]'
+  check_answer "the parent's events are all there" "$dir/fork" "select count() as n, (select dur > 0 from slice where name = 'around') as around
     from slice where name in ('before', 'meanwhile')" '[{"n":101,"around":1}]'
-  check "each event is under the process that wrote it" "$dir/fork" "select sum(extract_arg(s.arg_set_id, 'debug.pid') = p.pid) as right,
+  check_answer "each event is under the process that wrote it" "$dir/fork" "select sum(extract_arg(s.arg_set_id, 'debug.pid') = p.pid) as right,
     count(distinct upid) as processes, count() as n from slice s join thread_track t on s.track_id = t.id join thread using (utid)
     join process p using (upid) where s.name in ('before', 'meanwhile', 'of the child')" '[{"right":102,"processes":2,"n":102}]'
-  check "before it starts the library the child writes nothing" "$dir/fork" "select count() as n from slice where name = 'lost'" '[{"n":0}]'
+  check_answer "before it starts the library the child writes nothing" "$dir/fork" "select count() as n from slice where name = 'lost'" '[{"n":0}]'
 fi
 
 # ---- sessions that overlap, and clears ----
@@ -86,11 +79,11 @@ verdict "two sessions at once" $? "$dir/log"
 echo >"$dir/first_done"
 wait $second
 verdict "with different categories" $? "$dir/log2"
-check "one has what it asked for, although its state was cleared often" "$dir/first" "select count(distinct name) as n,
+check_answer "one has what it asked for, although its state was cleared often" "$dir/first" "select count(distinct name) as n,
   count() as all_of_them from slice where name in ('one name', 'last of a thread', 'types', 'nested', 'all written')" \
   '[{"n":5,"all_of_them":1053}]'
-check "without an error" "$dir/first" "select name, value from stats where value > 0 and name != 'unknown_extension_fields' and
+check_answer "without an error" "$dir/first" "select name, value from stats where value > 0 and name != 'unknown_extension_fields' and
   (severity in ('error', 'data_loss') or name in ('interned_data_tokenizer_errors', 'track_event_parser_errors'))" '[]'
-check "the other has the one event of its category" "$dir/second" "select name, category from slice" \
+check_answer "the other has the one event of its category" "$dir/second" "select name, category from slice" \
   '[{"name":"of a group","category":"cases,second"}]'
 exit $BAD

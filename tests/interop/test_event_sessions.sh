@@ -19,14 +19,6 @@ use_sockets "$dir"
 start_service sonda "$dir"
 service=${PIDS[-1]}
 
-check() { # NAME TRACE SQL WANT
-  query "$2" "$3" >"$dir/got"
-  grep -qxF "$4" "$dir/got"
-  verdict "$1" $? "$dir/got"
-}
-bad_stats="select name, value from stats where value > 0 and (severity in ('error', 'data_loss') or name in
-  ('track_event_parser_errors', 'interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))"
-
 plugin=$LIBRARY/plugin/event_plugin.so
 ! sanitized || plugin= # it would bring a second sanitizer
 timeout 300 "$LIBRARY/event_sessions" "$dir" ${plugin:+"$plugin"} >"$dir/log" 2>&1
@@ -37,25 +29,25 @@ done >"$dir/got"
 printf '[{"n":%d}]\n' 2 2 2 2 0 | cmp -s - "$dir/got"
 verdict "of nine instances, in five sessions, eight record" $? "$dir/got"
 for name in first second third; do
-  check "the $name of three sessions has its own event only" "$dir/$name" "select name from slice" "[{\"name\":\"in the $name\"}]"
+  check_answer "the $name of three sessions has its own event only" "$dir/$name" "select name from slice" "[{\"name\":\"in the $name\"}]"
 done
-check "a category that comes while a session runs is recorded, if the config wants it" "$dir/late" \
+check_answer "a category that comes while a session runs is recorded, if the config wants it" "$dir/late" \
   "select name, category from slice" '[{"name":"late event","category":"late.wanted"}]'
-check "ends that cross are counted, and the outer slice has its end" "$dir/nesting" "select name, dur,
+check_answer "ends that cross are counted, and the outer slice has its end" "$dir/nesting" "select name, dur,
   (select value from stats where name = 'misplaced_end_event') as misplaced from slice
   where track_id in (select id from track where name = 'crossed') and name = 'outer'" '[{"name":"outer","dur":2000000,"misplaced":1}]'
 # An older trace_processor keeps the slices, on the last level, and counts nothing.
-check "of 600 levels none is deeper than 512" "$dir/nesting" "select max(depth) as depth, count(*) +
+check_answer "of 600 levels none is deeper than 512" "$dir/nesting" "select max(depth) as depth, count(*) +
   coalesce((select value from stats where name = 'slice_max_depth_exceeded'), 0) as n from slice where name = 'level'" \
   '[{"depth":511,"n":600}]'
-check "a session of a program with a loop of its own" "$dir/loop" "select name from slice" '[{"name":"in a loop"}]'
+check_answer "a session of a program with a loop of its own" "$dir/loop" "select name from slice" '[{"name":"in a loop"}]'
 if [ "$plugin" ]; then
-  check "two copies of the library have one process and one thread" "$dir/copies" "select count(distinct t.utid) as threads,
+  check_answer "two copies of the library have one process and one thread" "$dir/copies" "select count(distinct t.utid) as threads,
     count(distinct upid) as processes, group_concat(s.name, ', ') as names from (select * from slice order by ts) s
     join thread_track t on s.track_id = t.id join thread using (utid)" \
     '[{"threads":1,"processes":1,"names":"of the program, of the plugin"}]'
-  check "two copies of the library share tracks, without an error" "$dir/copies" "select (select count(*) from process_track where name = 'of both') as tracks,
-    (select depth from slice where name = 'of the plugin' and depth = 1) as depth, (select count(*) from ($bad_stats)) as bad" \
+  check_answer "two copies of the library share tracks, without an error" "$dir/copies" "select (select count(*) from process_track where name = 'of both') as tracks,
+    (select depth from slice where name = 'of the plugin' and depth = 1) as depth, (select count(*) from ($EVENT_ERRORS)) as bad" \
     '[{"tracks":1,"depth":1,"bad":0}]'
 fi
 
@@ -69,10 +61,10 @@ trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 600000 triggers 
 CONFIG
 timeout 100 "$BIN/sonda" record --exit-code -c "$dir/hooks.cfg" -o "$dir/hooks" -- "$LIBRARY/event_hooks" >"$dir/log" 2>&1
 verdict "events inside callbacks and allocators deadlock nothing" $? "$dir/log"
-check "those of callbacks are recorded, and none that would be inside another packet" "$dir/hooks" "select
+check_answer "those of callbacks are recorded, and none that would be inside another packet" "$dir/hooks" "select
   (select count(distinct name) from slice where name in ('flush', 'clear')) as callbacks,
   (select count(*) from slice where name = 'inside another packet') as inside" '[{"callbacks":2,"inside":0}]'
-check "whatever was dropped: every event has its name, and no definition is missing" "$dir/hooks" "select
+check_answer "whatever was dropped: every event has its name, and no definition is missing" "$dir/hooks" "select
   (select count(*) from slice where name is null) as unnamed, (select count(*) > 0 from slice where name = 'event') as some,
   (select count(*) from stats where value > 0 and name in ('track_event_parser_errors', 'interned_data_tokenizer_errors')) as bad" \
   '[{"unnamed":0,"some":1,"bad":0}]'
@@ -85,7 +77,7 @@ data_sources { config { name: "sonda.test.ring" } }
 incremental_state_config { clear_period_ms: 10 }
 CONFIG
 timeout 100 "$BIN/sonda" record -c "$dir/ring.cfg" -o "$dir/ring" -- "$LIBRARY/event_life" ring >"$dir/log" 2>&1
-check "a ring that has wrapped: what remains is the newest, and each event has its name and argument" "$dir/ring" "select
+check_answer "a ring that has wrapped: what remains is the newest, and each event has its name and argument" "$dir/ring" "select
   min(extract_arg(arg_set_id, 'debug.n')) > 0 as wrapped, max(extract_arg(arg_set_id, 'debug.n')) as last,
   sum(name is not 'ring' or category is not 'life' or extract_arg(arg_set_id, 'debug.n') is null) as bad from slice" \
   '[{"wrapped":1,"last":19999,"bad":0}]'
@@ -108,6 +100,6 @@ wait $recorder
 echo >&"${STEADY[1]}"
 wait $steady
 verdict "a service is killed while events are written: the program goes on" $? "$dir/log"
-check "the next service records the events" "$dir/again" "select count(*) > 0 as some, sum(name is not 'steady') as bad,
-  (select count(*) from ($bad_stats)) as stats from slice" '[{"some":1,"bad":0,"stats":0}]'
+check_answer "the next service records the events" "$dir/again" "select count(*) > 0 as some, sum(name is not 'steady') as bad,
+  (select count(*) from ($EVENT_ERRORS)) as stats from slice" '[{"some":1,"bad":0,"stats":0}]'
 exit $BAD

@@ -9,13 +9,6 @@
 STARTUP=$B/tests/library/event_startup
 needs_built "$STARTUP"
 
-check() { # NAME TRACE SQL WANT
-  query "$2" "$3" >"$dir/got"
-  grep -qxF "$4" "$dir/got"
-  verdict "$1" $? "$dir/got"
-}
-bad_stats="select name, value from stats where value > 0 and (severity in ('error', 'data_loss') or name in
-  ('track_event_parser_errors', 'interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))"
 config() { # CATEGORIES
   printf 'buffers { size_kb: 65536 fill_policy: DISCARD }\n'
   printf 'data_sources { config { name: "track_event" track_event_config { disabled_categories: "*" %s } } }\n' "$1"
@@ -36,25 +29,25 @@ for service in sonda perfetto; do
   # A session that wants less of it does not get it.
   { config 'enabled_categories: "else*"'; echo 'duration_ms: 200'; } | sed '/trigger_config/d' >"$dir/config"
   record sonda "$dir/config" "$dir/less" "$dir/log"
-  check "service=$service: a session without the categories of the start gets none of it" "$dir/less" \
+  check_answer "service=$service: a session without the categories of the start gets none of it" "$dir/less" \
     "select count(*) as n from slice" '[{"n":0}]'
   config 'enabled_categories: "boot" enabled_categories: "other"' >"$dir/config"
   record sonda "$dir/config" "$dir/trace" "$dir/log"
   verdict "service=$service: a session records" $? "$dir/log"
   wait $program
   verdict "service=$service: the program ends" $? "$dir/errors"
-  check "service=$service: all events of both threads are there, with names and arguments" "$dir/trace" "select count(*) as n,
+  check_answer "service=$service: all events of both threads are there, with names and arguments" "$dir/trace" "select count(*) as n,
     count(distinct extract_arg(arg_set_id, 'debug.n')) as d, count(distinct extract_arg(arg_set_id, 'debug.text')) as threads
     from slice where name = 'early' and category = 'boot'" '[{"n":4000,"d":2000,"threads":2}]'
-  check "service=$service: and a slice around them, and a packet of many chunks" "$dir/trace" "select
+  check_answer "service=$service: and a slice around them, and a packet of many chunks" "$dir/trace" "select
     (select count(*) from slice where name = 'start' and dur > 0) as start,
     (select length(extract_arg(arg_set_id, 'debug.big')) from slice where name = 'big') as big,
     (select count(*) from slice where name = 'too early') as early" '[{"start":1,"big":20000,"early":0}]'
-  check "service=$service: none is missing or twice where the session took over" "$dir/trace" "select
+  check_answer "service=$service: none is missing or twice where the session took over" "$dir/trace" "select
     count(*) - 1 - max(extract_arg(arg_set_id, 'debug.n')) as missing, min(extract_arg(arg_set_id, 'debug.n')) as first,
     count(*) - count(distinct extract_arg(arg_set_id, 'debug.n')) as twice from slice where name = 'waiting'" \
     '[{"missing":0,"first":0,"twice":0}]'
-  check "service=$service: no error, and no loss" "$dir/trace" "$bad_stats" '[]'
+  check_answer "service=$service: no error, and no loss" "$dir/trace" "$EVENT_ERRORS" '[]'
   grep -q 'dropped 0$' "$dir/said"
   verdict "service=$service: nothing is counted as dropped" $? "$dir/said"
   stop_all

@@ -72,15 +72,9 @@ for compiler in "gcc -std=c11" "clang -std=c11" "g++ -std=c++17 -xc++" "clang++ 
   verdict "the headers and macros are clean under $compiler" $? "$dir/log"
 done
 
-check() { # NAME SQL WANT
-  query "$dir/trace" "$2" >"$dir/got"
-  grep -qxF "$3" "$dir/got"
-  verdict "$1" $? "$dir/got"
-}
-
 (cd "$dir" && ./record_itself trace) >"$dir/log" 2>&1
 verdict "record_itself records itself without a service" $? "$dir/log"
-check "20 rounds of 5 parts, and the sum after each" "select (select count() from slice where name = 'round' and dur > 0) as rounds,
+check_answer "20 rounds of 5 parts, and the sum after each" "$dir/trace" "select (select count() from slice where name = 'round' and dur > 0) as rounds,
   (select count() from slice p join slice r on p.parent_id = r.id where p.name = 'part' and r.name = 'round') as parts,
   (select count() from counter) as sums, (select count() from stats where severity = 'error' and value > 0) as bad" \
   '[{"rounds":20,"parts":100,"sums":20,"bad":0}]'
@@ -88,7 +82,7 @@ check "20 rounds of 5 parts, and the sum after each" "select (select count() fro
 timeout 60 "$BIN/sonda" record --app 'pool*' waits syscalls runq processes -o "$dir/trace" -- "$dir/thread_pool" \
   >"$dir/log" 2>&1
 verdict "thread_pool with counters, system calls and waits of its threads" $? "$dir/log"
-check "readers see each thread and process once, whoever described it" "select (select count() from slice s join thread_track t on track_id = t.id
+check_answer "readers see each thread and process once, whoever described it" "$dir/trace" "select (select count() from slice s join thread_track t on track_id = t.id
     where t.name = 'waits') > 0 as waits, (select count() from slice where name = 'job') as jobs, (select count() from
     (select 1 from thread where tid > 0 group by tid having count() > 1)) as threads, (select count() from
     (select 1 from process where pid > 0 group by pid having count() > 1)) as processes, (select count() from stats
@@ -101,19 +95,19 @@ run() { # EXAMPLE CATEGORIES
 }
 
 run thread_pool 'pool*'
-check "40 jobs" "select count() as n from slice where name = 'job' and dur > 0" '[{"n":40}]'
-check "each by a flow from where it was queued" "select count() as n from flow f join slice o on slice_out = o.id
+check_answer "40 jobs" "$dir/trace" "select count() as n from slice where name = 'job' and dur > 0" '[{"n":40}]'
+check_answer "each by a flow from where it was queued" "$dir/trace" "select count() as n from flow f join slice o on slice_out = o.id
   join slice i on slice_in = i.id where o.name = 'queue' and i.name = 'job'" '[{"n":40}]'
-check "the queue is empty at last" "select value from counter c join counter_track t on c.track_id = t.id
+check_answer "the queue is empty at last" "$dir/trace" "select value from counter c join counter_track t on c.track_id = t.id
   where t.name = 'queued jobs' order by ts desc limit 1" '[{"value":0}]'
 run server 'http,other'
-check "20 requests with their phases and results" "select count() as n, sum(extract_arg(arg_set_id, 'debug.status') = 200) as ok,
+check_answer "20 requests with their phases and results" "$dir/trace" "select count() as n, sum(extract_arg(arg_set_id, 'debug.status') = 200) as ok,
   (select count() from slice p join slice r on p.parent_id = r.id where r.name = 'request' and p.name in ('parse', 'reply')) as phases
   from slice where name = 'request' and dur > 0" '[{"n":20,"ok":20,"phases":40}]'
 run counters 'app.*'
-check "50 samples of each" "select count() as n, count(distinct track_id) as t from counter c join counter_track t on c.track_id = t.id
+check_answer "50 samples of each" "$dir/trace" "select count() as n, count(distinct track_id) as t from counter c join counter_track t on c.track_id = t.id
   where t.name in ('heap', 'load', 'bytes handled')" '[{"n":150,"t":3}]'
-check "the total only grows" "select count() as n from (select value - lag(value) over (order by ts) as d from counter c
+check_answer "the total only grows" "$dir/trace" "select count() as n from (select value - lag(value) over (order by ts) as d from counter c
   join counter_track t on c.track_id = t.id where t.name = 'bytes handled') where d < 0" '[{"n":0}]'
 run states 'app.*'
 "$BIN/sonda" sql --csv "$dir/trace" "select group_concat(n) from (select count() as n from state s join process_state_track t on t.id = s.track_id
@@ -129,10 +123,10 @@ waiting,6,1
 count()
 0' ]
 verdict "sonda sql has the 9 states of each connection, without gaps" $? "$dir/got"
-check "trace_processor 55 leaves the states out without an error" "select count() as bad from stats where severity in ('error', 'data_loss')
+check_answer "trace_processor 55 leaves the states out without an error" "$dir/trace" "select count() as bad from stats where severity in ('error', 'data_loss')
   and value > 0" '[{"bad":0}]'
 run counters 'nothing'
-check "what no --app names is not recorded" "select count() as n from counter c join counter_track t on c.track_id = t.id
+check_answer "what no --app names is not recorded" "$dir/trace" "select count() as n from counter c join counter_track t on c.track_id = t.id
   where t.name = 'heap'" '[{"n":0}]'
 "$dir/load_average" &
 PIDS+=($!)
@@ -172,7 +166,7 @@ for service in sonda perfetto; do
   for command in sonda perfetto; do
     run_all $service $command >"$dir/said" 2>&1
     verdict "service=$service: $command records all examples" $? "$dir/log" "$dir/said"
-    check "service=$service: $command has their slices, flows, counters, statements and files, and no error" "select
+    check_answer "service=$service: $command has their slices, flows, counters, statements and files, and no error" "$dir/trace" "select
       (select count() from slice where name = 'job' and dur > 0) as jobs, (select count() from flow f join slice o on slice_out = o.id
         join slice i on slice_in = i.id where o.name = 'queue' and i.name = 'job') as flows,
       (select count() from slice where name = 'request' and dur > 0) as requests, (select count() from counter c

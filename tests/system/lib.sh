@@ -8,3 +8,13 @@
 COUNTER=$B/tests/system/producer_counter
 needs_built "$BIN/sondad" "$BIN/sonda-probes" "$COUNTER"
 use_sockets "$TMP"
+
+# Writes a config that records the producer's packets, with a buffer that has room for all.
+write_counter_config() { # FILE TEXT...
+  cat >"$TMP/$1" <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" } }
+producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
+${*:2}
+CONFIG
+}

@@ -32,16 +32,6 @@ json() { # JQ-LIKE TEXT...: each stands in the JSON
   ! command -v python3 >"$TMP/python" || python3 -m json.tool <"$TMP/stdout" >"$TMP/pretty" 2>>"$TMP/log" || return 1
   for text; do grep -qF -- "$text" "$TMP/stdout" || { echo "no $text" >>"$TMP/log"; return 1; }; done
 }
-config() { # FILE EXTRA TEXT...
-  local file=$1
-  shift
-  cat >"$TMP/$file" <<CONFIG
-buffers { size_kb: 65536 fill_policy: DISCARD }
-data_sources { config { name: "sonda.test.counter" } }
-producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
-$*
-CONFIG
-}
 complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the first one on, up to the end of the file
 begin() {
   start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && SERVICE=${PIDS[-1]} &&
@@ -63,7 +53,7 @@ verdict "service and producer start" $?
 
 # ---- a service that is stopped
 
-config ring
+write_counter_config ring
 in_background record -c "$TMP/ring" -o a.pftrace
 soon runs
 stopped
@@ -81,7 +71,7 @@ stopped
 verdict "attach: likewise" $?
 stop_all
 begin
-config file "write_into_file: true output_path: \"$TMP/out/c.pftrace\" file_write_period_ms: 100"
+write_counter_config file "write_into_file: true output_path: \"$TMP/out/c.pftrace\" file_write_period_ms: 100"
 in_background record -c "$TMP/file" --json
 soon runs
 stopped
@@ -126,7 +116,7 @@ verdict "stop --json: likewise" $?
 
 # ---- files that the service writes
 
-config rotate "write_into_file: true output_path: \"$TMP/out/r.pftrace\" file_write_period_ms: 100
+write_counter_config rotate "write_into_file: true output_path: \"$TMP/out/r.pftrace\" file_write_period_ms: 100
 duration_ms: 3500 rotate { period_ms: 1000 keep: 3 }"
 echo other >r.000001.pftrace
 sonda 0 record -c "$TMP/rotate" && says '^Recorded [0-9.]+ s.*: [0-9,]* packets, .* to files from .*r.00000[0-9].pftrace on' &&
@@ -143,20 +133,20 @@ sonda 0 record -c "$TMP/rotate" --json
 bytes=$(find . -name 'r.*.pftrace' -newer "$TMP/between" -exec cat {} + | wc -c)
 [ "$bytes" -gt 0 ] && json '"end":"duration reached"' "\"file_bytes\":$bytes,"
 verdict "record with rotate --json: of this session's files only" $?
-config size "write_into_file: true output_path: \"$TMP/out/s.pftrace\" file_write_period_ms: 100 max_file_size_bytes: 300000"
+write_counter_config size "write_into_file: true output_path: \"$TMP/out/s.pftrace\" file_write_period_ms: 100 max_file_size_bytes: 300000"
 sonda 0 record -c "$TMP/size" && says 'ended *max_file_size_bytes reached' && complete s.pftrace
 verdict "record: the size of the file ends it, and is reported" $?
-config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration_ms: 500"
+write_counter_config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration_ms: 500"
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
 verdict "stop --json: of a file that the service writes" $?
-config passed 'write_into_file: true file_write_period_ms: 100'
+write_counter_config passed 'write_into_file: true file_write_period_ms: 100'
 sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace to the file that the session was started with' &&
   says 'lost *not known: the trace was not read here'
 verdict "stop: of a file that only the service knows, nothing is said that is not known" $?
 
 # ---- triggers, discarded data, --strict
 
-config trigger 'trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 60000 triggers { name: "enough" } }'
+write_counter_config trigger 'trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 60000 triggers { name: "enough" } }'
 in_background record -c "$TMP/trigger" -o f.pftrace
 soon runs
 "$B/bin/sonda" trigger enough
@@ -186,7 +176,7 @@ verdict "an option's value that is an option is not swallowed" $?
 
 # ---- the command's exit code
 
-config short ''
+write_counter_config short ''
 sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && says "ended *'sh' exited with code 7" &&
   [ -s h.pftrace ] && sonda 0 record --exit-code -c "$TMP/short" -o h.pftrace -- true &&
   sonda 143 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'kill $$' && sonda 0 record -c "$TMP/short" -o h.pftrace -- false &&

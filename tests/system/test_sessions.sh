@@ -29,16 +29,6 @@ soon() { # COMMAND...
 says() { grep -q -- "$1" "$TMP/log"; }
 lists() { grep -q -- "$1" "$TMP/stdout"; }
 
-config() { # FILE EXTRA TEXT...
-  local file=$1
-  shift
-  cat >"$TMP/$file" <<CONFIG
-buffers { size_kb: 65536 fill_policy: DISCARD }
-data_sources { config { name: "sonda.test.counter" } }
-producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
-$*
-CONFIG
-}
 complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the first one on, up to the end of the file
 
 # ---- without a service
@@ -58,7 +48,7 @@ verdict "snapshot: of nothing" $?
 
 # ---- a session in the service's memory
 
-config ring
+write_counter_config ring
 sonda 0 record --detach flight -c "$TMP/ring" && says 'use sonda snapshot flight and sonda stop flight'
 verdict "record --detach: returns, and says how to go on" $?
 sonda 1 record --detach flight -c "$TMP/ring" && says 'already exists'
@@ -127,13 +117,13 @@ verdict "stop: the whole trace of the session in another file" $?
 
 # ---- one that the service writes into a file
 
-config file "write_into_file: true output_path: \"$TMP/out/file.pftrace\" file_write_period_ms: 100"
+write_counter_config file "write_into_file: true output_path: \"$TMP/out/file.pftrace\" file_write_period_ms: 100"
 sonda 0 record --detach file -c "$TMP/file"
 verdict "record --detach: a session that writes a file" $?
 until [ -s file.pftrace ]; do sleep 0.05; done
 sonda 0 snapshot file -o d.pftrace && complete d.pftrace
 verdict "snapshot: what is in the file and in the buffers" $?
-config other
+write_counter_config other
 sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says '2 sessions are running; name one'
 verdict "snapshot: of two sessions one must be named" $?
 sonda 0 stop file -o e.pftrace && says " to $TMP/out/file.pftrace" && [ ! -e e.pftrace ] &&
@@ -147,7 +137,7 @@ ln -s "$B/bin/sonda" perfetto
 mkdir reports
 reports=(trace.pftrace trace.pftrace trace_1.pftrace trace.pftrace)
 for k in "${!reports[@]}"; do
-  config report "bugreport_score: $((9 - k)) bugreport_filename: \"${reports[k]}\" unique_session_name: \"report$k\""
+  write_counter_config report "bugreport_score: $((9 - k)) bugreport_filename: \"${reports[k]}\" unique_session_name: \"report$k\""
   sonda 0 record --detach "report$k" -c "$TMP/report"
 done
 TMPDIR=$PWD/reports ./perfetto --save-all-for-bugreport >"$TMP/stdout" 2>"$TMP/log"
@@ -167,11 +157,11 @@ for seconds in 1 5 20; do
 done
 complete f.pftrace
 verdict "attach: Ctrl-C ends the session and saves it" $?
-config timed "write_into_file: true output_path: \"$TMP/out/timed.pftrace\" duration_ms: 4000"
+write_counter_config timed "write_into_file: true output_path: \"$TMP/out/timed.pftrace\" duration_ms: 4000"
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says " to $TMP/out/timed.pftrace" && says 'ended *duration reached' &&
   complete timed.pftrace
 verdict "attach: waits for the end of the time" $?
-config timed 'duration_ms: 1000'
+write_counter_config timed 'duration_ms: 1000'
 sonda 2 record --detach timed -c "$TMP/timed" && says 'no process would read the trace'
 verdict "record --detach: a time needs a file" $?
 sonda 2 record --detach x -c "$TMP/ring" -o x && sonda 2 record --detach x -c "$TMP/ring" -- true && sonda 2 record --detach= -c "$TMP/ring"
@@ -179,7 +169,7 @@ verdict "record --detach: no -o, no command, no empty name" $?
 
 # ---- snapshots at triggers
 
-config snaps 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "now" } }'
+write_counter_config snaps 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "now" } }'
 sonda 2 record --detach snaps -c "$TMP/snaps" && says 'no process would save the snapshots' && sonda 2 record -c "$TMP/snaps" -o -
 verdict "CLONE_SNAPSHOT: neither --detach nor standard output" $?
 echo mine >s.1.pftrace
@@ -197,7 +187,7 @@ verdict "CLONE_SNAPSHOT: a file for each trigger, every packet in each, and no o
 
 # ---- a file that is passed
 
-config passed 'write_into_file: true file_write_period_ms: 100'
+write_counter_config passed 'write_into_file: true file_write_period_ms: 100'
 sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && says 'the service writes the trace to p.pftrace' && sonda 0 stop passed &&
   complete p.pftrace
 verdict "record --detach -o: the service writes on" $?
