@@ -17,6 +17,7 @@ enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
 #define REPORT_SUBJECTS_MAX 64
 
+/* The command line of sonda report. Texts are borrowed from argv. */
 struct report_options {
 	const struct report *report;
 	const char *file; /* NULL: not named */

@@ -42,7 +42,7 @@ static bool sql_history_is_trusted(uid_t owner)
 	return owner == 0 || owner == geteuid();
 }
 
-/* Replaces *directory with its subdirectory `name`, which is created if it is missing. Returns 0 or
+/* Replaces *dir with its subdirectory `name`, which is created if it is missing. Returns 0 or
  * -errno. */
 static int sql_history_open_subdir(int *dir, const char *name)
 {

@@ -20,6 +20,7 @@ enum diff_unit {
 	DIFF_PER_SLICE, /* a slice or system call with a given name */
 };
 
+/* The command line of sonda diff. Texts are borrowed from argv. */
 struct diff_options {
 	char **files[2]; /* of A and of B */
 	size_t n_files[2];

@@ -104,7 +104,7 @@ static void sql_value_function(sqlite3_context *ctx, int argc, sqlite3_value **a
 	sqlite3_result_text(ctx, buf, -1, SQLITE_TRANSIENT);
 }
 
-/* Opens a database with the table. Returns NULL if memory runs out. */
+/* Opens a database with the table. Returns NULL if memory runs out. The caller closes it. */
 static sqlite3 *open_table(const struct diff_traces *t, const struct diff_results *r)
 {
 	sqlite3 *db = NULL;

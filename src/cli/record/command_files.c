@@ -104,7 +104,7 @@ static void map_libraries(const char *program)
 }
 
 /* Returns the interpreter that the first line of a script names; of "#!/usr/bin/env NAME" that is
- * NAME. NULL: it is no script. */
+ * NAME. NULL: it is no script. The result points into text, which is changed. */
 static char *find_interpreter(char *text)
 {
 	char *rest = text + 2, *name;

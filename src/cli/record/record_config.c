@@ -221,7 +221,8 @@ static int put_names_again(Pb__TraceConfig *config)
 	return 0;
 }
 
-/* Makes the config by which the daemons keep their priority while they record. */
+/* Returns the config by which the daemons keep their priority while they record; NULL: no memory.
+ * The caller owns it. */
 static Pb__PriorityBoostConfig *make_no_boost_config(void)
 {
 	Pb__PriorityBoostConfig *b = malloc(sizeof(*b));

@@ -15,7 +15,8 @@
  * error path frees it like any other.
  */
 
-/* Appends an element to a repeated message field. Returns NULL if memory runs out. */
+/* Appends an element to a repeated message field, which owns it. list: the address of the field.
+ * Returns NULL if memory runs out. */
 void *message_add_submessage(size_t *n, void *list, const ProtobufCMessageDescriptor *type);
 
 /* Set a string field that is not set, and append to a repeated one. Return 0 or -ENOMEM. */

@@ -47,6 +47,8 @@ struct uprobe_option {
 
 #define DEFAULT_STACK_HZ 99 /* not in step with timers of programs, which have round frequencies */
 
+/* The command line of sonda record. Texts and command are borrowed from argv; the other lists and
+ * arrays are owned. */
 struct record_options {
 	bool help; /* help was requested; nothing else is set then */
 

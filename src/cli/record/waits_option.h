@@ -13,7 +13,8 @@
  * there is no such source; or -ENOMEM. */
 int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text *e);
 
-/* Returns the linux.waits config of a source, and creates it if it is missing; NULL: no memory. */
+/* Returns the linux.waits config of a source, which owns it, and creates it if it is missing; NULL:
+ * no memory. */
 Pb__WaitsConfig *waits_option_config(Pb__DataSourceConfig *source);
 static inline bool waits_option_is_source(const Pb__DataSourceConfig *source)
 {

@@ -29,6 +29,7 @@
 
 enum recorder_action { RECORDER_ENABLE, RECORDER_STATUS, RECORDER_DISABLE, RECORDER_RUN };
 
+/* The command line of sonda recorder. Texts are borrowed from argv or args, or constant. */
 struct recorder_options {
 	bool help;
 	enum recorder_action action;

@@ -28,6 +28,7 @@ struct snapshot_log {
 
 void snapshot_log_deinit(struct snapshot_log *log);
 
+/* All pointers are borrowed. */
 struct snapshot_facts {
 	const Pb__TraceConfig *config; /* of the session */
 	const Pb__ObservableEvents__CloneTriggerHit *hit; /* the trigger of the snapshot */

@@ -26,6 +26,7 @@ struct s3_pair {
 /* Appends a query: the pairs, sorted by name, encoded, joined by '&'. Sorts the pairs. */
 void s3_put_query(struct strbuf *b, struct s3_pair *pairs, size_t n);
 
+/* A request that is signed. All pointers are borrowed. */
 struct s3_signing {
 	const char *method;
 	const char *path; /* encoded, with the '/' at its beginning */

@@ -216,8 +216,8 @@ static int on_progress(void *ctx, int64_t a, int64_t b, int64_t c, int64_t d)
 
 static void *make_headers(const struct s3_transport *t, const struct s3_exchange *x)
 {
-	/* An empty "Expect:" keeps libcurl from waiting for an answer to it; likewise it would send
-	 * "Accept". */
+	/* For a large body libcurl would send an "Expect" of its own, and wait for the answer to
+	 * it: this empty one prevents that. */
 	void *list = t->slist_append(NULL, "Expect:");
 
 	for (size_t i = 0; list && i < x->n_headers; i++) {

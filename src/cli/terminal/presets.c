@@ -192,7 +192,8 @@ static bool keep_sources_of_part(Pb__TraceConfig *config, enum preset_part part)
 /* ---- reading ---- */
 
 /* Returns the comment at *text, up to an empty comment line or the first line that is not a
- * comment, as one line and without SPDX lines; *text is then after it. */
+ * comment, as one line and without SPDX lines; *text is then after it. The caller frees it. Returns
+ * NULL if memory runs out. */
 static char *read_comment(const char **text)
 {
 	struct strbuf b = {0};

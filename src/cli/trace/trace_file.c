@@ -73,7 +73,8 @@ int trace_file_check_new(const char *path, struct err_text *e)
 		       path);
 }
 
-/* Returns "dir/.name.XXXXXX" for "dir/name"; a long name is cut. */
+/* Returns "dir/.name.XXXXXX" for "dir/name"; a long name is cut. The caller frees it. Returns NULL
+ * if memory runs out. */
 static char *temp_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
