@@ -30,6 +30,8 @@ static int check_instances_dir(const char *dir)
 	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
+/* Sets e to what the user can do about the error of a directory. Returns the error of
+ * tracefs_find(). */
 static int tracefs_explain(const char *dir, int error, struct err_text *e)
 {
 	if (error == -ENOENT && !fs_exists(dir))

@@ -723,6 +723,8 @@ size_t subject_find_program(const char *proc_root, const char *program, struct p
 
 /* ---- what BPF programs compare ---- */
 
+/* Moves the names and copies the ids of the groups. Returns 0, or -errno and sets e if a group is
+ * one of version 1, or there is no memory. */
 static int copy_group_ids(struct subject *s, struct subject_ids *to, struct err_text *e)
 {
 	for (size_t i = 0; i < s->n; i++)

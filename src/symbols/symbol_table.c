@@ -63,6 +63,7 @@ static const struct symbol_table_block *find_block(const struct symbol_table *k,
 	return n ? &k->blocks[n - 1] : NULL;
 }
 
+/* Joins the words from p to end in name, without a NUL. Returns the length. */
 static size_t join_words(const struct symbol_table *k, const uint8_t *p, const uint8_t *end,
 			 char *name)
 {
@@ -248,6 +249,7 @@ static int symbol_table_build_add_word(struct words *w, const char *s, size_t le
 	return 0;
 }
 
+/* Sets *ret to the number of the word, which is added if it is new. Returns 0 or -ENOMEM. */
 static int intern_word(struct words *w, const char *s, size_t len, uint32_t *ret)
 {
 	uint32_t *slot;

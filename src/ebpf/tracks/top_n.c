@@ -116,6 +116,8 @@ void top_n_add(struct top_n *t, const struct top_process *add)
 
 /* ---- tracks ---- */
 
+/* Reads the name of a process into name, and returns it; NULL: the process has ended, or has no
+ * name. */
 static const char *top_n_read_name(const struct top_n *t, uint32_t pid, char name[static COMM_SIZE])
 {
 	char path[256];

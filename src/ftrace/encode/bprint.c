@@ -155,6 +155,7 @@ static void read_flags(struct format *f, struct conversion *c)
 			strncat(c->flags, f->at, 1);
 }
 
+/* Skips the length modifiers. Returns the bytes of the argument. */
 static unsigned read_size(struct format *f, const struct args *a)
 {
 	unsigned size = 4;

@@ -131,6 +131,8 @@ static enum state read_word_size(const struct compat_threads *t, uint32_t tid)
 	return halves[0] && halves[1] ? COMPAT : NATIVE;
 }
 
+/* Returns the state of the thread that makes the call. Begins a new one if the thread is new, or
+ * the last one with its id has ended; then nothing is known of it. */
 static struct compat_thread *compat_threads_find(struct compat_threads *t,
 						 const struct compat_call *c)
 {

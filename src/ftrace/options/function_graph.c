@@ -262,6 +262,8 @@ static void report_limit(const struct setup *s, const char *file)
 			file);
 }
 
+/* Sets the roots of the graph. Without roots in the config, makes sure that there are none, and
+ * reports if another tool has set some. Returns 0, or -errno, reported unless it is -ENOMEM. */
 static int set_root_functions(struct function_graph *g, const struct setup *s)
 {
 	const struct functions roots = {
@@ -279,6 +281,7 @@ static int set_root_functions(struct function_graph *g, const struct setup *s)
 	return 0;
 }
 
+/* Sets the depth of the graph, like set_root_functions(); 0: no limit. */
 static int set_depth(struct function_graph *g, const struct setup *s)
 {
 	static const char file[] = "max_graph_depth";
@@ -301,6 +304,8 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 
 /* ---- the tracer ---- */
 
+/* Sets the function filters. Without filters in the config there must be none. Returns 0, or
+ * -errno, reported unless it is -ENOMEM. */
 static int set_filters(const struct setup *s)
 {
 	const struct functions filters = {

@@ -355,6 +355,8 @@ static int check_consumer(const struct setup *s)
 	return -EPERM;
 }
 
+/* Attaches to an existing instance, and resets its rings unless they are to be kept. Returns 0 with
+ * the KiB of a ring, or -errno with a fatal setup error. */
 static int use_existing_instance(const struct setup *s, const struct ftrace_settings *settings,
 				 struct instance *i, uint32_t *ret_kb)
 {

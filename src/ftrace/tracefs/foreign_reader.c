@@ -68,6 +68,7 @@ static bool is_pipe(const struct search *s, const struct stat *st)
 	return false;
 }
 
+/* Returns 1, which ends the search, if the descriptor is that of a trace pipe; else 0. */
 static int check_fd_of_process(void *ctx, const char *name, unsigned char d_type)
 {
 	struct search *s = ctx;

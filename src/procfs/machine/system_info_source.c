@@ -41,6 +41,7 @@ static bool is_interrupt_trigger(struct span word)
 	       span_ends(word, "-level") || span_ends(word, "-fasteoi");
 }
 
+/* Returns the name in a row: what follows the trigger, or without a trigger the last word. */
 static struct span find_interrupt_name(struct span row)
 {
 	struct span word, last = {row.p, 0}, rest;

@@ -149,6 +149,7 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 	return r;
 }
 
+/* Loads the first variant that this kernel accepts. Returns 0, or -errno and sets e. */
 static int load_first_variant(struct waits_program *p, const struct load_args *a,
 			      struct err_text *e)
 {
