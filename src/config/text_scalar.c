@@ -237,6 +237,8 @@ static bool read_strings(struct text_parser *p, struct strbuf *out)
 	return good;
 }
 
+/* Reads the adjacent strings of a value into new memory, which the caller owns. Returns false after
+ * reporting an error. */
 static bool read_string(struct text_parser *p, const ProtobufCFieldDescriptor *field,
 			union text_scalar *ret_v)
 {

@@ -196,6 +196,8 @@ static void store_socket_file_id(struct sockets *s, size_t i)
 	s->list[i].file = (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
 }
 
+/* Adds a listening socket to s. Returns 0, or -errno and sets e; if only the permissions of its
+ * file could not be set, the socket is in s nevertheless. */
 static int listen_on(struct sockets *s, const char *address, const struct sock_permissions *p,
 		     bool own_user_only, struct err_text *e)
 {

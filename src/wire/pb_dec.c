@@ -9,6 +9,7 @@
 
 #include "wire/pb_enc.h"
 
+/* Like pb_get_varint_slow(), for any number of remaining bytes. */
 static const uint8_t *get_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
 {
 	uint64_t v = 0;
@@ -49,6 +50,7 @@ const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t
 	return p + __builtin_ctzll(last) / 8 + 1;
 }
 
+/* Reads a little-endian number of `size` bytes. Returns its end, or NULL if it extends past end. */
 static const uint8_t *get_fixed(const uint8_t *p, const uint8_t *end, size_t size, uint64_t *ret_v)
 {
 	uint64_t v = 0;

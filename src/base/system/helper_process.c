@@ -141,6 +141,8 @@ ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wa
 
 #define STOP_CHECK_MS 200
 
+/* Waits for the answer, and checks *stop every STOP_CHECK_MS. Returns 0, -EINTR, -ETIME or -EPIPE,
+ * as helper_process_finish(). */
 static int receive_answer(int fd, void *answer, size_t len, const volatile sig_atomic_t *stop,
 			  unsigned seconds)
 {

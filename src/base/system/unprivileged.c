@@ -16,6 +16,7 @@
 static const char *const own_users[] = {"sonda", "nobody"};
 #define NOBODY 65534
 
+/* Sets the ids of the first of own_users that exists; to NOBODY if none exists or it is root. */
 static void find_user(uid_t *ret_uid, gid_t *ret_gid)
 {
 	const struct passwd *p = NULL;

@@ -360,6 +360,8 @@ static bool has_room_for_instance(const struct ds_handle *h, const struct data_s
 		(of_user < DS_INSTANCES_OF_USER || h->consumer_uid == CONSUMER_UNKNOWN));
 }
 
+/* Creates the instance of a handle, with the capabilities that it needs. Returns 0, -ENOENT (no
+ * such source), -EDQUOT (a limit of the consumer), or the error of the source. */
 static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	const struct data_source *source = find_source(h->all, config->name ? config->name : "");

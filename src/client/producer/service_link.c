@@ -247,6 +247,9 @@ static int read_command(const struct pb_field *message, struct command *c)
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
+/* Attaches the memory whose descriptor came with SetupTracing, or private memory. Does nothing if
+ * the service uses the memory that the producer passed. Returns 0, or -errno, which was
+ * reported. */
 static int set_up_tracing(struct service_link *l, uint64_t page_kb)
 {
 	_cleanup_(closep) int fd = channel_take_fd(l->channel);

@@ -459,6 +459,8 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 
 /* ---- free chunks ---- */
 
+/* Takes a free chunk of the page, which is partitioned first if necessary. Returns false if it has
+ * none. */
 static bool acquire_chunk_in_page(struct arbiter *a, uint32_t page,
 				  const struct smb_chunk_header *header, struct smb_chunk *ret)
 {
@@ -478,6 +480,8 @@ static bool acquire_chunk_in_page(struct arbiter *a, uint32_t page,
 	return false;
 }
 
+/* Takes a free chunk of any page, beginning with the page of the last one. Returns false if there
+ * is none. A success clears a->starved. */
 static bool acquire_any_chunk(struct arbiter *a, const struct smb_chunk_header *header,
 			      struct smb_chunk *ret)
 {

@@ -144,6 +144,9 @@ static void flush_idle_writers(struct arbiter *a)
 			writer_flush(w);
 }
 
+/* Takes a free chunk, if necessary after the chunks of idle writers that yield were completed.
+ * Waits at most wait_ms, or not at all if the writer must leave a reserve to those of root. Returns
+ * false if there is no chunk for it. */
 static bool acquire_free_chunk(struct writer *w, const struct smb_chunk_header *header,
 			       struct smb_chunk *ret)
 {
@@ -159,6 +162,8 @@ static bool acquire_free_chunk(struct writer *w, const struct smb_chunk_header *
 	return arbiter_acquire_chunk(w->arbiter, header, w->wait_ms, ret);
 }
 
+/* Takes a free chunk for the next chunk id of the writer. Returns false if there is none; then
+ * nothing has changed. */
 static bool acquire_next_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header *ret_header,
 			       struct smb_chunk *ret)
 {

@@ -213,6 +213,8 @@ static const struct arbiter_ops arbiter_ops = {
 	.writer_removed = on_writer_removed,
 };
 
+/* Creates the arbiter of the startup instance, whose private memory keeps all chunks. Returns 0,
+ * -EINVAL or -ENOMEM. */
 static int make_startup_arbiter(struct arbiter **ret)
 {
 	const struct arbiter_options o = {

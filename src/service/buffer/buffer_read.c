@@ -225,6 +225,7 @@ static bool previous_chunk_may_grow(const struct trace_buffer *b, const struct t
 	       !b->refusing;
 }
 
+/* Reads a packet that is one fragment. An empty fragment is no packet. */
 static enum step read_whole_packet(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
 				   const struct fragment *f, struct trace_packet *ret)
 {

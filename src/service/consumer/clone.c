@@ -265,6 +265,7 @@ static void clone_answer(struct consumer_port *c, const struct ipc_call *call,
 		ipc_reject(c->conn, call);
 }
 
+/* Makes the session of the clone, without a file. Returns 0, or -errno and sets e. */
 static int make_session(struct pending_clone *p, struct session **ret, struct err_text *e)
 {
 	int r;
@@ -481,6 +482,7 @@ static struct session *find_by_name(const struct consumer_port *c, const char *n
 	return of_other;
 }
 
+/* Returns the session that the request selects. NULL: there is none, and *ret_error says so. */
 static struct session *find_session_to_clone(const struct consumer_port *c,
 					     const struct clone_request *r, const char **ret_error)
 {

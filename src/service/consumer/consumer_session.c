@@ -275,6 +275,8 @@ struct session_owner consumer_session_owner(struct consumer_port *c)
  * connection of the same user could take a session away from its owner.
  */
 
+/* Sets *ret to the key in this field of a request; the caller frees it. Returns 0, -EBADMSG,
+ * -EINVAL if there is no key, or an error of decode_string(). */
 static int decode_session_key(const uint8_t *args, size_t len, uint32_t field, char **ret)
 {
 	_cleanup_(freep) char *key = NULL;

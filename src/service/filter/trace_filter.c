@@ -46,6 +46,8 @@ struct trace_filter {
 
 /* ---- packets ---- */
 
+/* Filters a message into out, and counts the steps of its expressions. Returns as
+ * filter_message(). */
 static int filter_packet_bytes(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t *out,
 			       size_t *ret_len)
 {

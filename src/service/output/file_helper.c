@@ -351,6 +351,8 @@ static bool is_permission_error(int r)
 	return r == -EACCES || r == -EPERM || r == -EROFS;
 }
 
+/* Sends a request and waits for the answer. Returns 0 and the descriptor that came with it, if any;
+ * or -errno and sets e. */
 static int file_helper_request(const struct request *q, struct err_text *e, int *ret_fd)
 {
 	struct answer a = {0};

@@ -291,6 +291,8 @@ int trace_files_check_passed(int fd, struct err_text *e)
 	return 0;
 }
 
+/* Opens the file of the config, or uses the passed one, and adds it as the first part. Takes
+ * ownership of `passed`, even on failure. Returns 0, or -errno and sets e. */
 static int trace_files_open_file(struct trace_files *f, struct passed_file passed,
 				 struct err_text *e)
 {
@@ -386,6 +388,8 @@ static bool is_readable(int fd)
 	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR;
 }
 
+/* Returns 0; -ESPIPE (no regular file), -EDEADLK (it is the file to copy into), -EACCES (it is not
+ * open for reading), or another -errno. */
 static int check_part_can_be_copied(const struct file_part *p, const struct statx *to)
 {
 	struct statx st;

@@ -295,6 +295,8 @@ static struct file_result do_send_range(struct worker *w, const struct job *j)
 	return (struct file_result){.id = j->id, .kind = FILE_RANGE_SENT};
 }
 
+/* Waits for the range that the thread of the source sends. Returns 0, -ECANCELED if the writer was
+ * freed before, -EIO if the source has sent none, or another -errno. */
 static int read_range(const struct worker *w, int range, struct file_range *ret)
 {
 	struct pollfd fds[] = {{.fd = range, .events = POLLIN}, {.fd = w->jobs}};

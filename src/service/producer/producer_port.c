@@ -66,6 +66,8 @@ static int decode_initialize(struct producer_port *p, const uint8_t *args, size_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
+/* Gives the producer an id and adds it to the list. Returns 0, -ENOSPC (no id is free) or
+ * -ENOMEM. */
 static int producer_port_add_producer(struct producer_port *p)
 {
 	if (!p->name)
@@ -348,6 +350,7 @@ static int sync_requests(void *endpoint, const struct ipc_call *call, const uint
 	return 0;
 }
 
+/* Returns 0, -EBADMSG, or -ENOBUFS, which is counted, if the request has too many names. */
 static int check_trigger_names(struct producer_port *p, const uint8_t *args, size_t len)
 {
 	struct pb_field f;

@@ -128,6 +128,8 @@ static int check_rights(const struct sessions *s, const Pb__TraceConfig *config,
 
 /* ---- exclusive_prio ---- */
 
+/* Returns 0, or -EPERM or -EBUSY and sets e: only root may set exclusive_prio, and a session must
+ * have a higher one than all that run, if one of them has any. */
 static int check_exclusive(const struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 			   struct err_text *e)
 {
