@@ -20,8 +20,8 @@
  * The instances outlive a killed sonda-probes, whose successor reads them.
  */
 
-/* Changes the config of the session, which has its parts. Returns 0, -EINVAL (a word needs more
- * than kernel events, or the machine has too little memory), -ENOMEM; sets e. */
+/* Changes the config of the session, which has its parts. Returns 0; -EINVAL and sets e (a word
+ * needs more than kernel events, or the machine has too little memory); or -ENOMEM. */
 int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig *c,
 			       struct err_text *e);
 
