@@ -94,6 +94,9 @@ check "many empty macros" 1 '' 'more than 20000 macro calls' "$TRACE" "create pe
   echo "create perfetto macro m$i() returns Expr as m$((i - 1))!() m$((i - 1))!();"; done) select 1 m20!()"
 check "an index" 0 $'a\n1' '^$' --csv "$TRACE" "create perfetto table t as select 1 as a; create perfetto index i on t(a); create or replace perfetto index i on t(a);
   drop perfetto index i on t; create perfetto index i on t(a); select * from t where a = 1"
+check "an index that cannot be replaced stays" 1 'n
+1' 'no such column: nosuch' --csv "$TRACE" "create perfetto table t as select 1 as a; create perfetto index i on t(a);
+  create view found as select count(*) as n from sqlite_temp_master where name = 'i'; select * from found; create or replace perfetto index i on t(nosuch)"
 check "a trigger" 0 $'n\n2' '^$' --csv "$TRACE" "create table t(a); create trigger x after insert on t when new.a = 1 begin insert into t values (2); select 1; end; insert into t values (1); select count() as n from t"
 check "a no-break space" 0 $'n\n1' '^$' --csv "$TRACE" $'select\xc2\xa01 as\xc2\xa0n'
 check "a view of views" 0 $'n\n1' '^$' --csv "$TRACE" "create view v as select * from slice; create view w as select count() >= 0 as n from v; select n from w"

@@ -289,6 +289,14 @@ static int run_statement_with_head(struct database *d, struct statement *s, cons
 	return result;
 }
 
+/* Ends the savepoint `relation`: keeps what was done since, or undoes it if result is an error. */
+static void end_savepoint(struct database *d, int result)
+{
+	if (result < 0)
+		sqlite3_exec(d->db, "ROLLBACK TO relation", NULL, NULL, NULL);
+	sqlite3_exec(d->db, "RELEASE relation", NULL, NULL, NULL);
+}
+
 /* Creates the table or view `name`. An existing one is an error, unless `replace` is true. r: AS
  * SELECT ... */
 static int make_relation(struct database *d, struct statement *s, const char *what,
@@ -304,9 +312,7 @@ static int make_relation(struct database *d, struct statement *s, const char *wh
 		result = run_statement_with_head(d, s, replace ? drop : NULL, head, r, e);
 		if (result == 0 && columns->n)
 			result = check_declared_columns(d, columns, name, e);
-		if (result < 0)
-			sqlite3_exec(d->db, "ROLLBACK TO relation", NULL, NULL, NULL);
-		sqlite3_exec(d->db, "RELEASE relation", NULL, NULL, NULL);
+		end_savepoint(d, result);
 	}
 	sqlite3_free(head);
 	sqlite3_free(drop);
@@ -353,8 +359,12 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 		return err_set(e, -EINVAL, "expected CREATE PERFETTO INDEX name ON table(column)");
 	head = sqlite3_mprintf("CREATE INDEX temp.\"%w\" ", name);
 	drop = sqlite3_mprintf("DROP INDEX IF EXISTS temp.\"%w\"", name);
-	result = head && drop ? run_statement_with_head(d, s, replace ? drop : NULL, head, r, e)
+	result = head && drop ? run_sql(d, "SAVEPOINT relation", e)
 			      : err_set(e, -ENOMEM, "out of memory");
+	if (result == 0) {
+		result = run_statement_with_head(d, s, replace ? drop : NULL, head, r, e);
+		end_savepoint(d, result);
+	}
 	sqlite3_free(head);
 	sqlite3_free(drop);
 	return result;

@@ -122,6 +122,7 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 	char name[SQL_NAME_SIZE], path[PATH_MAX];
 	size_t n = strlen(file);
 	bool is_file = n > 4 && str_ends(file, ".sql"), is_package;
+	int r;
 
 	if (snprintf(name, sizeof(name), "%s.%.*s", w->package, (int)(is_file ? n - 4 : n), file) >=
 		    (int)sizeof(name) ||
@@ -135,8 +136,8 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 		return 0;
 	inner.package = name;
 	inner.depth++;
-	fs_each(path, package_walk_add, &inner); /* finds nothing if the path is a file */
-	return 0;
+	r = fs_each(path, package_walk_add, &inner);
+	return r == -ENOENT || r == -ENOTDIR ? 0 : r; /* the path may be a file */
 }
 
 static int find_package(const char *dir, const char *package, struct module_names *ret,

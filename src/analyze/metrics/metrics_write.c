@@ -291,9 +291,10 @@ static void encode_labels(struct pb_enc *e, const char *at)
 		size_t n = 0;
 
 		for (at = equals + 2; *at != '"'; at++) {
-			if (*at == '\\')
-				at++;
-			value[n++] = *at == 'n' && at[-1] == '\\' ? '\n' : *at;
+			bool is_escaped = *at == '\\';
+
+			at += is_escaped;
+			value[n++] = is_escaped && *at == 'n' ? '\n' : *at;
 		}
 		encode_label(e, METRIC_LABEL, name, (size_t)(equals - name), value, n);
 		at += at[1] == ',' ? 2 : 1;

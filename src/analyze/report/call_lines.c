@@ -374,7 +374,7 @@ static void apply_descriptor_pair(struct call_lines *l, int arg)
 	char *end;
 	long fds[2];
 
-	if (!text)
+	if (!text || !*text)
 		return;
 	fds[0] = strtol(text + 1, &end, 10);
 	fds[1] = *end ? strtol(end + 1, NULL, 10) : -1;

@@ -605,6 +605,11 @@ static bool fill_row_index(const struct table *t, unsigned column, struct row_in
 
 const struct row_index *table_index(struct table *t, unsigned column)
 {
+	return table_index_of_rows(t, column, 0);
+}
+
+const struct row_index *table_index_of_rows(struct table *t, unsigned column, uint32_t n_rows)
+{
 	struct row_index *x = t->indexes[column];
 	uint32_t v;
 
@@ -626,7 +631,8 @@ const struct row_index *table_index(struct table *t, unsigned column)
 	}
 	x->n_values += x->n_high;
 	/* With sparse values, x->starts would take more memory than the column itself. */
-	if (x->n_values / 4 > t->rows + 65536u || !fill_row_index(t, column, x)) {
+	if ((x->n_values > n_rows && x->n_values / 4 > t->rows + 65536u) ||
+	    !fill_row_index(t, column, x)) {
 		row_index_free(x);
 		return NULL;
 	}

@@ -169,6 +169,8 @@ struct row_index {
 /* Returns the index of a 32-bit column, valid until rows are added. NULL: out of memory, or the
  * values are so sparse that the index would be larger than the column. */
 const struct row_index *table_index(struct table *t, unsigned column);
+/* The same, but for a column of row numbers of a table with n_rows rows. NULL: out of memory. */
+const struct row_index *table_index_of_rows(struct table *t, unsigned column, uint32_t n_rows);
 
 /* Sets the range of x->rows for a value; it may be empty. Returns false if there is no range. */
 bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);

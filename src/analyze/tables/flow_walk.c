@@ -112,11 +112,11 @@ static bool flow_walk_visit(struct flow_walk *w, uint32_t slice, unsigned direct
 }
 
 /* Adds the flows that leave a slice, or reach it, and visits their other ends. Returns false if out
- * of memory, or if the flows have no index (table_index()). */
+ * of memory. */
 static bool flow_walk_add(struct flow_walk *w, uint32_t slice, int from, int to,
 			  unsigned directions)
 {
-	const struct row_index *index = table_index(w->flows, from);
+	const struct row_index *index = table_index_of_rows(w->flows, from, w->slices->rows);
 	struct flow_cursor *out = w->out;
 	uint32_t begin, end;
 

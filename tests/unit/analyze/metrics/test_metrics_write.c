@@ -144,6 +144,13 @@ static int64_t zigzag(uint64_t v)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
+WRITE_TEST(a_backslash_before_n_is_no_newline)
+{
+	one(METRIC_BLOCK_BYTES, "sd\\na", "read")->total = 1;
+	metrics_write(table, METRICS_PROTOBUF, &out);
+	assert_non_null(memmem(out.s, out.len, "sd\\na", 5));
+}
+
 /* One value, which ends below 2^(-79/8) s, and below 2^(-39/4) s. */
 WRITE_TEST(a_native_histogram_has_the_resolution_of_its_counts)
 {

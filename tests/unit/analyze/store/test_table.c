@@ -211,3 +211,21 @@ TEST(test_rows_without_memory_are_not_added)
 	assert_true(t.rows > 0 && t.rows < ROWS && t.rows % TABLE_CHUNK_ROWS == 0);
 	table_deinit(&t);
 }
+
+TEST(test_sparse_row_numbers_have_an_index)
+{
+	struct budget any = {.limit = UINT64_MAX};
+	struct row r = {.u32 = 1000000};
+	uint32_t begin, end;
+	struct table t;
+
+	table_init(&t, &def, &any);
+	table_set_ts(&t, TS, table_append(&t), 5);
+	set_row(&t, 0, &r);
+	assert_null(table_index(&t, U32));
+	assert_null(table_index_of_rows(&t, U32, 1000000));
+	assert_non_null(table_index_of_rows(&t, U32, 1000001));
+	assert_true(row_index_find(table_index(&t, U32), 1000000, &begin, &end));
+	assert_int_equal(end - begin, 1);
+	table_deinit(&t);
+}
