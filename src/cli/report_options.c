@@ -5,10 +5,10 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
@@ -113,12 +113,12 @@ static void print_usage(void)
 
 static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 {
-	char *end;
+	const char *end = text;
+	int64_t n;
 
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
+	if (str_read_i64(&end, 10, &n) || *end || n < 0 || n > INT_MAX)
 		return err_set(e, -EINVAL, "--machine '%.80s' is not a number; example: 1", text);
+	*ret = n;
 	return 0;
 }
 

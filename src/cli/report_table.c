@@ -11,6 +11,7 @@
 #include "analyze/store/stats.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/record_facts.h"
@@ -61,7 +62,7 @@ struct report_style report_style_of_stdout(const char *color)
 		return s;
 	s.width = (int)console_columns(STDOUT_FILENO);
 	if (!s.width && columns)
-		s.width = MAX(0, MIN(atoi(columns), 4096));
+		s.width = MAX(0, MIN((int)str_leading_i64(columns, 10), 4096));
 	return s;
 }
 

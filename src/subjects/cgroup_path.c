@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 #define ID_LEN 64 /* hexadecimal digits */
 

@@ -13,6 +13,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "subjects/cgroup_names.h"
 
@@ -458,18 +459,15 @@ static void add_thread_ids(int directory, const char *name, struct pid_set *to)
 {
 	_cleanup_(closep) int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
 	struct strbuf text = {0};
-	unsigned long tid;
-	char *end;
+	const char *at;
+	uint64_t tid;
 
 	if (fd < 0)
 		return;
 	(void)fs_read_fd(fd, 64u << 20, &text);
-	for (char *at = text.s; at; at = end) {
-		tid = strtoul(at, &end, 10);
-		if (end == at)
-			break;
+	at = text.s;
+	while (at && !str_read_u64(&at, 10, &tid))
 		(void)pid_set_add(to, (int32_t)tid);
-	}
 	strbuf_deinit(&text);
 }
 
@@ -501,7 +499,7 @@ static int32_t read_status_number(const char *proc_root, int32_t pid, const char
 
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/status", proc_root, pid);
 	if (fs_read_file(path, 16384, &text) == 0 && text.s && (at = strstr(text.s, key)))
-		number = (int32_t)strtol(at + strlen(key), NULL, 10);
+		number = (int32_t)str_leading_i64(at + strlen(key), 10);
 	strbuf_deinit(&text);
 	return number;
 }

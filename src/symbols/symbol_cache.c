@@ -28,6 +28,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "symbols/symbol_table.h"
 
 /* ---- opening kallsyms ---- */
@@ -68,7 +69,7 @@ static int check_addresses_shown(int fd)
 	text[n] = '\0';
 	for (line = text; *line; line = *eol ? eol + 1 : eol) {
 		eol = strchrnul(line, '\n');
-		if (strtoull(line, NULL, 16))
+		if (str_leading_u64(line, 16))
 			return 1;
 	}
 	return 0;
@@ -91,7 +92,7 @@ static int read_restrict(const char *proc_root)
 	format_kptr_restrict_path(proc_root, path, sizeof(path));
 	r = fs_read_file(path, 64, &b);
 	if (!r)
-		r = b.s ? atoi(b.s) : -EIO;
+		r = b.s ? (int)str_leading_i64(b.s, 10) : -EIO;
 	strbuf_deinit(&b);
 	return r;
 }

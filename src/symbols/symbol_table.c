@@ -21,6 +21,7 @@
 #include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 #include "base/core/open_table.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "wire/pb_varint.h"
 
@@ -328,13 +329,13 @@ static int symbol_table_build_add_line(struct symbol_table_build *b, const char 
 {
 	uint32_t number = NO_NAME;
 	uint64_t address;
-	const char *name;
-	char *after, type;
+	const char *name, *after = line;
 	size_t len;
+	char type;
 	int r = 0;
 
-	address = strtoull(line, &after, 16);
-	if (!address || after == line || after[0] != ' ' || !after[1] || after[2] != ' ')
+	if (str_read_u64(&after, 16, &address) == -EINVAL || !address || after[0] != ' ' ||
+	    !after[1] || after[2] != ' ')
 		return 0;
 	type = after[1];
 	name = after + 3;

@@ -10,6 +10,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 
 #define FILE_MAX_BYTES (256u << 10)
@@ -87,10 +88,12 @@ static int finding_add_needs(struct finding *f, char *rest, const struct head_li
 
 static int finding_add_threshold(struct finding *f, char *rest, const struct head_line *l)
 {
-	char *column = cut_first_word(&rest), *min = cut_first_word(&rest), *end = NULL;
-	double v = min ? strtod(min, &end) : 0;
+	char *column = cut_first_word(&rest), *min = cut_first_word(&rest);
+	const char *end = min;
+	double v;
 
-	if (!column || !is_identifier(column) || !min || end == min || *end)
+	if (!column || !is_identifier(column) || !min || str_read_double(&end, &v) == -EINVAL ||
+	    *end)
 		return line_error(l, "@threshold must be COLUMN MINIMUM, such as: share_pct 20");
 	if (f->n_thresholds == FINDING_THRESHOLDS_MAX)
 		return line_error(l, "more than %d thresholds", FINDING_THRESHOLDS_MAX);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/import/arg_writer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 void arg_writer_init(struct arg_writer *w, struct store *s, struct arg_builder *out)
 {
@@ -57,7 +57,7 @@ static unsigned index_after_element(const struct arg_writer *w, uint32_t key)
 	if (s->of[key].len <= w->key.len || text[w->key.len] != '[' ||
 	    memcmp(text, w->key.s, w->key.len) != 0)
 		return 0;
-	return (unsigned)strtoul(text + w->key.len + 1, NULL, 10) + 1;
+	return (unsigned)str_leading_u64(text + w->key.len + 1, 10) + 1;
 }
 
 static bool key_begins_with_path(const struct arg_writer *w, uint32_t key, size_t len)

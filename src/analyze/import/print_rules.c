@@ -12,7 +12,7 @@
  *	H|TGID|TRACK|COOKIE		ends that slice
  *	N|TGID|TRACK|NAME		an instant on a track with a name
  */
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "analyze/import/event_rules.h"
@@ -20,6 +20,7 @@
 #include "analyze/import/slices.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "gen/fields.h"
 
 #define FIELDS_MAX 5u
@@ -61,16 +62,13 @@ struct marker {
 	size_t n_parts;
 };
 
+#define NUMBER_MAX_CHARS 23
+
 static bool print_rules_read_number(struct part p, int64_t *ret)
 {
-	char text[24], *end;
+	struct span s = {p.s, p.len};
 
-	if (!p.len || p.len >= sizeof(text))
-		return false;
-	memcpy(text, p.s, p.len);
-	text[p.len] = '\0';
-	*ret = strtoll(text, &end, 10);
-	return end != text && !*end;
+	return p.len <= NUMBER_MAX_CHARS && span_read_i64(&s, 10, ret) != -EINVAL && !s.len;
 }
 
 /* Reads a number of 32 bits as trace_processor does: a negative number wraps, one that is too large

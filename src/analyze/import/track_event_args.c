@@ -5,11 +5,11 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/import/arg_writer.h"
 #include "analyze/import/track_event.h"
+#include "base/text/number_read.h"
 #include "gen/fields.h"
 
 /* Makes arguments of JSON text: objects and arrays become paths, their members arguments. */
@@ -155,11 +155,12 @@ static bool parse_array(struct json *j)
 
 static bool parse_number(struct json *j)
 {
-	char s[MAX_NUMBER], *end;
+	char s[MAX_NUMBER];
+	const char *end;
 	bool is_real = false;
 	size_t n = 0;
-	int64_t v;
-	double real;
+	int64_t v = 0;
+	double real = 0;
 
 	while (j->p + n < j->end && j->p[n] && strchr("+-.0123456789eE", j->p[n])) {
 		if (n + 1 >= sizeof(s))
@@ -170,10 +171,10 @@ static bool parse_number(struct json *j)
 	}
 	s[n] = '\0';
 	j->p += n;
-	errno = 0;
-	v = strtoll(s, &end, 10);
-	is_real |= errno == ERANGE;
-	real = strtod(s, &end);
+	end = s;
+	is_real |= str_read_i64(&end, 10, &v) == -ERANGE;
+	end = s;
+	(void)str_read_double(&end, &real);
 	if (!n || *end)
 		return false;
 	if (j->w && is_real)

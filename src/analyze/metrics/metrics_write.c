@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "wire/pb_enc.h"
 
@@ -47,7 +47,7 @@ static bool read_next_accept_entry(const char **at, struct accept_entry *ret)
 	*ret = (struct accept_entry){.type = *at, .len = strcspn(*at, ","), .quality = 1};
 	q = memmem(*at, ret->len, "q=", 2);
 	if (q && (q[-1] == ';' || q[-1] == ' '))
-		ret->quality = q[2] == '0' || q[2] == '1' ? strtod(q + 2, NULL) : 0;
+		ret->quality = q[2] == '0' || q[2] == '1' ? str_leading_double(q + 2) : 0;
 	*at += ret->len;
 	return true;
 }
@@ -331,7 +331,8 @@ static void encode_classic_buckets(struct pb_enc *e, const struct metrics_table 
 		pb_enc_open(e, HISTOGRAM_BUCKET);
 		pb_enc_u64(e, BUCKET_COUNT, sum);
 		pb_enc_double(e, BUCKET_END,
-			      i == METRICS_CLASSIC - 1 ? INFINITY : strtod(classic_ends[i], NULL));
+			      i == METRICS_CLASSIC - 1 ? INFINITY
+						       : str_leading_double(classic_ends[i]));
 		encode_exemplar(e, t, &h->exemplars[i]);
 		pb_enc_close(e);
 	}

@@ -15,6 +15,7 @@
 #include "base/calls/call_values.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 #define FDS_MAX 65536 /* of a process; higher ones have no name */
 
@@ -371,13 +372,13 @@ static bool call_is_named(const struct call_lines *l, const char *name)
 static void apply_descriptor_pair(struct call_lines *l, int arg)
 {
 	const char *text = get_argument_text(l, arg);
-	char *end;
-	long fds[2];
+	int64_t fds[2] = {0};
 
 	if (!text || !*text)
 		return;
-	fds[0] = strtol(text + 1, &end, 10);
-	fds[1] = *end ? strtol(end + 1, NULL, 10) : -1;
+	text++;
+	(void)str_read_i64(&text, 10, &fds[0]);
+	fds[1] = *text ? str_leading_i64(text + 1, 10) : -1;
 	for (unsigned i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			call_process_set_fd(l->process, (uint64_t)fds[i],

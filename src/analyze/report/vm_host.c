@@ -7,6 +7,7 @@
 #include "analyze/report/event_reader.h"
 #include "analyze/report/pass.h"
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 /* At most this many switches of a guest are compared: more would prove no more. */
 #define CHECKS_MAX 4096
@@ -42,12 +43,12 @@ static bool read_vcpu_name(const char *name, uint32_t *ret_id)
 
 	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
 		size_t len = strlen(before[i]);
-		unsigned long id;
-		char *end;
+		const char *end = name + len;
+		uint64_t id;
 
 		if (strncmp(name, before[i], len) != 0 || name[len] < '0' || name[len] > '9')
 			continue;
-		id = strtoul(name + len, &end, 10);
+		(void)str_read_u64(&end, 10, &id);
 		*ret_id = (uint32_t)id;
 		if (i == 0)
 			return id < STORE_CPUS_OF_A_MACHINE &&

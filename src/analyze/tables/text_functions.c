@@ -2,11 +2,11 @@
 /* Functions of SQL on texts. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/regex.h"
 #include "base/text/str.h"
 
@@ -216,7 +216,7 @@ static void sql_unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_error(ctx, "unhex: the text is not a hexadecimal number of 64 bits",
 				     -1);
 	else
-		sqlite3_result_int64(ctx, (int64_t)strtoull(s, NULL, 16));
+		sqlite3_result_int64(ctx, (int64_t)str_leading_u64(s, 16));
 }
 
 static void base64_encode(sqlite3_context *ctx, int argc, sqlite3_value **argv)

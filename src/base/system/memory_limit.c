@@ -18,6 +18,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 
 #define MAX_TEXT 65536
@@ -126,4 +127,17 @@ uint64_t memory_limit(void)
 	uint64_t limit = memory_limit_of_cgroup("/proc/self/cgroup", "/sys/fs/cgroup");
 
 	return MIN(machine_memory(), limit / 4 * 3);
+}
+
+uint64_t memory_available(const char *proc_root)
+{
+	static const char key[] = "MemAvailable:";
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	char path[PATH_MAX];
+	const char *at;
+
+	if (fs_join(path, sizeof(path), proc_root, "meminfo") < 0 ||
+	    fs_read_file(path, MAX_TEXT, &text) < 0 || !text.s || !(at = strstr(text.s, key)))
+		return UINT64_MAX;
+	return str_leading_u64(at + strlen(key), 10) << 10;
 }

@@ -12,3 +12,7 @@ uint64_t memory_limit(void);
  * there is none. proc_cgroup is /proc/self/cgroup; mounts is the directory where control groups are
  * mounted. */
 uint64_t memory_limit_of_cgroup(const char *proc_cgroup, const char *mounts);
+
+/* Returns how many bytes of the machine's memory are available without swapping (MemAvailable in
+ * meminfo of this /proc); UINT64_MAX if unknown. */
+uint64_t memory_available(const char *proc_root);

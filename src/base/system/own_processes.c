@@ -3,12 +3,12 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/system/outside_reads.h"
+#include "base/text/number_read.h"
 
 struct own_processes {
 	const char *proc_root; /* borrowed */
@@ -44,7 +44,7 @@ static void add_children(struct own_processes *own, unsigned long parent, const 
 	len = outside_read(path, text, sizeof(text) - 1, OUTSIDE_READ_LONG_MS);
 	text[MAX(len, 0)] = '\0';
 	while ((word = strsep(&rest, " \n"))) {
-		unsigned long pid = strtoul(word, NULL, 10);
+		unsigned long pid = (unsigned long)str_leading_u64(word, 10);
 
 		if (pid && (!name || process_has_name(own, pid, name)))
 			own_processes_add(own, pid);

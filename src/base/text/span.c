@@ -58,38 +58,3 @@ bool span_split(struct span line, struct span *ret_key, struct span *ret_value)
 	*ret_value = span_trim((struct span){colon + 1, line.len - n - 1});
 	return true;
 }
-
-static int value_of_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 16;
-}
-
-bool span_number(struct span s, uint32_t *ret_v)
-{
-	unsigned base = 10;
-	uint64_t v = 0;
-
-	if (s.len > 2 && s.p[0] == '0' && (s.p[1] == 'x' || s.p[1] == 'X')) {
-		base = 16;
-		s = (struct span){s.p + 2, s.len - 2};
-	}
-	if (s.len == 0)
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned digit = (unsigned)value_of_hex_digit(s.p[i]);
-
-		if (digit >= base)
-			return false;
-		v = v * base + digit;
-		if (v > UINT32_MAX)
-			return false;
-	}
-	*ret_v = (uint32_t)v;
-	return true;
-}

@@ -32,5 +32,3 @@ bool span_next_line(struct span *text, struct span *ret_line);
 bool span_next_word(struct span *text, struct span *ret_word);
 /* Splits "key  : value" and trims both. Returns false if there is no colon. */
 bool span_split(struct span line, struct span *ret_key, struct span *ret_value);
-/* Parses all of s as a number, decimal or with 0x. Returns false if it is not one. */
-bool span_number(struct span s, uint32_t *ret_v);

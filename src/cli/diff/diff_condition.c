@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 
 #define EXAMPLE "example: 'latency p99 > +10%%'"
@@ -44,12 +45,10 @@ static enum diff_measure find_measure(const char *name)
 /* Reads "+10%" after the comparison sign. */
 static int parse_limit(const char *text, char sign, struct diff_condition *ret, struct err_text *e)
 {
-	char *end;
+	const char *end = text;
 	double v;
 
-	errno = 0;
-	v = strtod(text, &end);
-	if (errno || end == text || strcmp(end + strspn(end, " "), "%") != 0 || !isfinite(v))
+	if (str_read_double(&end, &v) || strcmp(end + strspn(end, " "), "%") != 0 || !isfinite(v))
 		return err_set(e, -EINVAL,
 			       "--fail-if '%.80s': a percentage must follow %c; " EXAMPLE,
 			       ret->text, sign);

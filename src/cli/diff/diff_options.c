@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
@@ -90,9 +91,10 @@ static int parse_per_option(const char *text, struct diff_options *o, struct err
 
 static int parse_min_change(const char *text, double *ret, struct err_text *e)
 {
-	char *end;
-	double v = strtod(text, &end);
+	const char *end = text;
+	double v = 0;
 
+	(void)str_read_double(&end, &v);
 	end += *end == '%';
 	if (end == text || *end || !isfinite(v) || v <= 0 || v > 1000)
 		return err_set(e, -EINVAL, "--min '%.80s' is not a percentage above 0; example: 5",

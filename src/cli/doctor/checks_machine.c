@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -78,22 +77,6 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 #define RING_BYTES (8ull << 20)
 #define BUFFER_BYTES ((uint64_t)DEFAULT_RECORD_BUFFER_KB << 10)
 
-/* Returns MemAvailable in bytes, UINT64_MAX if unknown. */
-static uint64_t read_available_memory(const struct doctor_machine *m)
-{
-	struct strbuf text = {0};
-	uint64_t bytes = UINT64_MAX;
-	char path[512];
-	const char *at;
-
-	if (!fs_join(path, sizeof(path), m->proc, "meminfo") &&
-	    !fs_read_file(path, 1u << 16, &text) && text.s &&
-	    (at = strstr(text.s, "MemAvailable:")))
-		bytes = strtoull(at + strlen("MemAvailable:"), NULL, 10) << 10;
-	strbuf_deinit(&text);
-	return bytes;
-}
-
 /* Returns the memory limit of the control groups of this process, in which its daemons would run;
  * UINT64_MAX: none, unknown, or a service records. */
 static uint64_t read_cgroup_memory_limit(const struct doctor_machine *m)
@@ -110,7 +93,7 @@ void check_memory(struct doctor_machine *m, struct doctor_finding *f)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t need = (uint64_t)MAX(cpus, 1) * RING_BYTES + BUFFER_BYTES,
-		 has = read_available_memory(m);
+		 has = memory_available(m->proc);
 	uint64_t limit = read_cgroup_memory_limit(m);
 	char a[32], b[32], c[32];
 

@@ -15,6 +15,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "cli/doctor/doctor_check.h"
 
 static const char *recording_process_name(const struct doctor_machine *m)
@@ -46,8 +47,9 @@ static int read_sysctl(const struct doctor_machine *m, const char *name, int oth
 {
 	char text[16];
 
-	return doctor_read_line(m->proc, name, text, sizeof(text)) || !text[0] ? otherwise
-									       : atoi(text);
+	return doctor_read_line(m->proc, name, text, sizeof(text)) || !text[0]
+		       ? otherwise
+		       : (int)str_leading_i64(text, 10);
 }
 
 /*

@@ -5,13 +5,13 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/terminal/programs.h"
 #include "cli/trace/service_help.h"
@@ -161,7 +161,7 @@ uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, con
 		snprintf(path, sizeof(path), "%s/self/status", m->proc);
 	snprintf(label, sizeof(label), "\n%s:", line);
 	if (!fs_read_file(path, 1u << 16, &text) && text.s && (at = strstr(text.s, label)))
-		mask = strtoull(at + strlen(label), NULL, 16);
+		mask = str_leading_u64(at + strlen(label), 16);
 	strbuf_deinit(&text);
 	return mask;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/export/export.h"
 
@@ -187,7 +188,7 @@ static void put_sched(struct json *j, sqlite3_stmt *st)
 	int64_t dur = column_number(st, 2);
 
 	begin_json_event(j, dur < 0 ? "B" : "X");
-	put_pid_and_tid(j, atoll(CPUS_PID), column_number(st, 0));
+	put_pid_and_tid(j, str_leading_i64(CPUS_PID, 10), column_number(st, 0));
 	put_microseconds(j->to, "ts", column_number(st, 1));
 	if (dur >= 0)
 		put_microseconds(j->to, "dur", dur);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 /* Room for the line with the handle at the end of a page. */
 #define HANDLE_TOKENS 60
@@ -155,14 +156,11 @@ int answers_put_more(const struct answers *a, const char *handle, struct strbuf 
 		     struct err_text *e)
 {
 	const struct answer *of;
-	char *end, *stop;
-	unsigned long id, line;
+	const char *at = handle;
+	uint64_t id, line;
 
-	errno = 0;
-	id = strtoul(handle, &end, 10);
-	line = *end == '.' ? strtoul(end + 1, &stop, 10) : 0;
-	if (errno || !isdigit((unsigned char)*handle) || *end != '.' ||
-	    !isdigit((unsigned char)end[1]) || *stop)
+	if (!isdigit((unsigned char)*at) || str_read_u64(&at, 10, &id) || *at++ != '.' ||
+	    !isdigit((unsigned char)*at) || str_read_u64(&at, 10, &line) || *at)
 		return err_set(e, -ENOENT, "'%.40s' is not a handle from an earlier answer",
 			       handle);
 	of = &a->of[id % ANSWERS_KEPT];

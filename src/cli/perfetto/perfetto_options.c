@@ -20,6 +20,7 @@
 #include "base/core/mem.h"
 #include "base/core/version.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "config/text.h"
 #include "config/trace_config.h"
 
@@ -217,19 +218,19 @@ static int handle_rare_option(int option, struct perfetto_options *o)
 	case OPT_NO_GUARDRAILS:
 		return -1;
 	case OPT_ALERT_ID:
-		o->alert_id = atoll(optarg);
+		o->alert_id = str_leading_i64(optarg, 10);
 		return -1;
 	case OPT_CONFIG_ID:
-		o->config_id = atoll(optarg);
+		o->config_id = str_leading_i64(optarg, 10);
 		return -1;
 	case OPT_CONFIG_UID:
-		o->config_uid = atoll(optarg);
+		o->config_uid = str_leading_i64(optarg, 10);
 		return -1;
 	case OPT_SUBSCRIPTION_ID:
-		o->subscription_id = atoll(optarg);
+		o->subscription_id = str_leading_i64(optarg, 10);
 		return -1;
 	case OPT_NOTIFY_FD:
-		o->notify_fd = atoi(optarg);
+		o->notify_fd = (int)str_leading_i64(optarg, 10);
 		return -1;
 	}
 	return print_usage(o);
@@ -240,7 +241,7 @@ static int handle_session_option(int option, struct perfetto_options *o)
 	switch (option) {
 	case OPT_CLONE:
 		o->clone = true;
-		o->clone_id = strtoull(optarg, NULL, 10);
+		o->clone_id = str_leading_u64(optarg, 10);
 		return -1;
 	case OPT_CLONE_NAME:
 		o->clone_name = optarg;
@@ -407,12 +408,12 @@ static const struct unit sizes[] = {{"k", 1},	    {"kb", 1},	     {"m", 1024}, {
 /* Parses "10s". A number needs a unit, unless it is 0. */
 static bool parse_number_with_unit(const char *text, const struct unit *units, uint64_t *ret)
 {
-	char *end;
+	const char *end = text;
 	uint64_t n;
 
 	if (!isdigit((unsigned char)*text))
 		return false;
-	n = strtoull(text, &end, 10);
+	(void)str_read_u64(&end, 10, &n);
 	*ret = 0;
 	if (n == 0 && !*end)
 		return true;

@@ -3,8 +3,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/text/number_read.h"
 
 static int copy_part(char *to, size_t size, struct span part, const char *what, struct err_text *e)
 {
@@ -42,22 +43,22 @@ static void cut_arguments(struct span *s, struct probe_text *t)
 	trim_end(s, s->len - open);
 }
 
+#define OFFSET_MAX_CHARS 23
+
 /* Moves "+0x12" from the end of s to t. */
 static void cut_offset(struct span *s, struct probe_text *t)
 {
 	size_t at = s->len;
-	char number[24];
-	char *end;
+	struct span number;
 
 	while (at && isalnum((unsigned char)s->p[at - 1]))
 		at--;
-	if (!at || s->p[at - 1] != '+' || s->len - at >= sizeof(number) ||
+	if (!at || s->p[at - 1] != '+' || s->len - at > OFFSET_MAX_CHARS ||
 	    !isdigit((unsigned char)s->p[at]))
 		return;
-	memcpy(number, s->p + at, s->len - at);
-	number[s->len - at] = '\0';
-	t->offset = strtoull(number, &end, 0);
-	if (!*end)
+	number = (struct span){s->p + at, s->len - at};
+	(void)span_read_u64(&number, 0, &t->offset);
+	if (!number.len)
 		trim_end(s, s->len - at + 1);
 }
 

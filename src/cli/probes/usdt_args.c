@@ -3,13 +3,12 @@
 
 #include <ctype.h>
 #include <elf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 /* Parses "-4@": the size, negative if it is signed. */
 static const char *parse_size(const char *p, struct probe_type *ret)
@@ -28,15 +27,11 @@ static const char *parse_size(const char *p, struct probe_type *ret)
 }
 
 /* Parses a number, decimal or with 0x. Returns the end, or NULL. */
-static const char *parse_offset(const char *p, long long *ret)
+static const char *parse_offset(const char *p, int64_t *ret)
 {
-	char *end;
-
 	if (!isdigit((unsigned char)*p) && !(*p == '-' && isdigit((unsigned char)p[1])))
 		return NULL;
-	errno = 0;
-	*ret = strtoll(p, &end, 0);
-	return errno ? NULL : end;
+	return str_read_i64(&p, 0, ret) ? NULL : p;
 }
 
 /* ---- x86-64 ---- */
@@ -52,6 +47,7 @@ static const char *parse_x86_register(const char *p, char ret[static 8])
 	static const char *const whole[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
 	char name[8];
 	size_t n = 0;
+	uint64_t number;
 
 	if (*p++ != '%')
 		return NULL;
@@ -68,8 +64,10 @@ static const char *parse_x86_register(const char *p, char ret[static 8])
 		    ((*name == 'r' || *name == 'e') && !strcmp(name + 1, whole[i])))
 			return strcpy(ret, whole[i]), p + n;
 	/* r8 to r15, and r8d, r8w, r8b */
-	if (name[0] != 'r' || !isdigit((unsigned char)name[1]) || atoi(name + 1) < 8 ||
-	    atoi(name + 1) > 15)
+	if (name[0] != 'r' || !isdigit((unsigned char)name[1]))
+		return NULL;
+	number = str_leading_u64(name + 1, 10);
+	if (number < 8 || number > 15)
 		return NULL;
 	name[strspn(name + 1, "0123456789") + 1] = '\0';
 	return strcpy(ret, name), p + n;
@@ -78,12 +76,12 @@ static const char *parse_x86_register(const char *p, char ret[static 8])
 static bool parse_x86(const char *p, size_t len, char *fetch, size_t size)
 {
 	const char *end = p + len;
-	long long offset = 0;
+	int64_t offset = 0;
 	char name[8];
 
 	if (*p == '$')
 		return parse_offset(p + 1, &offset) == end &&
-		       snprintf(fetch, size, "\\%lld", offset) > 0;
+		       snprintf(fetch, size, "\\%" PRId64, offset) > 0;
 	if (*p == '%')
 		return parse_x86_register(p, name) == end &&
 		       snprintf(fetch, size, "%%%s", name) > 0;
@@ -93,7 +91,7 @@ static bool parse_x86(const char *p, size_t len, char *fetch, size_t size)
 		return false;
 	p = parse_x86_register(p + 1, name);
 	return p && *p == ')' && p + 1 == end &&
-	       snprintf(fetch, size, "%+lld(%%%s)", offset, name) > 0;
+	       snprintf(fetch, size, "%+" PRId64 "(%%%s)", offset, name) > 0;
 }
 
 /* ---- arm64 ---- */
@@ -102,24 +100,28 @@ static bool parse_x86(const char *p, size_t len, char *fetch, size_t size)
 static const char *parse_arm_register(const char *p, char ret[static 8])
 {
 	size_t n = strspn(p + (*p != '\0'), "0123456789");
+	uint64_t number;
 
 	if (!strncmp(p, "sp", 2) && !isalnum((unsigned char)p[2]))
 		return strcpy(ret, "sp"), p + 2;
-	if ((*p != 'x' && *p != 'w') || n < 1 || n > 2 || atoi(p + 1) > 30)
+	if ((*p != 'x' && *p != 'w') || n < 1 || n > 2)
 		return NULL;
-	snprintf(ret, 8, "x%d", atoi(p + 1));
+	number = str_leading_u64(p + 1, 10);
+	if (number > 30)
+		return NULL;
+	snprintf(ret, 8, "x%u", (unsigned)number);
 	return p + 1 + n;
 }
 
 static bool parse_arm(const char *p, size_t len, char *fetch, size_t size)
 {
 	const char *end = p + len;
-	long long offset = 0;
+	int64_t offset = 0;
 	char name[8];
 
 	if (isdigit((unsigned char)*p) || *p == '-')
 		return parse_offset(p, &offset) == end &&
-		       snprintf(fetch, size, "\\%lld", offset) > 0;
+		       snprintf(fetch, size, "\\%" PRId64, offset) > 0;
 	if (*p != '[')
 		return parse_arm_register(p, name) == end &&
 		       snprintf(fetch, size, "%%%s", name) > 0;
@@ -129,7 +131,7 @@ static bool parse_arm(const char *p, size_t len, char *fetch, size_t size)
 		p = parse_offset(p + (*p == '#'), &offset);
 	}
 	return p && *p == ']' && p + 1 == end &&
-	       snprintf(fetch, size, "%+lld(%%%s)", offset, name) > 0;
+	       snprintf(fetch, size, "%+" PRId64 "(%%%s)", offset, name) > 0;
 }
 
 /* ---- lists ---- */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/span.h"
 #include "base/text/str.h"
 #include "cli/probes/probe_args.h"
@@ -202,11 +203,11 @@ static int add_function(struct user_probes *u, enum user_probe_kind kind,
 {
 	struct strbuf b = {0};
 	uint64_t offset = 0;
-	char *end = NULL;
+	const char *end = t->function;
 	int r = 0;
 
 	if (isdigit((unsigned char)t->function[0])) {
-		offset = strtoull(t->function, &end, 0);
+		(void)str_read_u64(&end, 0, &offset);
 		if (*end)
 			r = err_set(e, -EINVAL, "'%.80s' is neither a number nor a function",
 				    t->function);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "cli/record/record_ftrace.h"
 #include "config/source_merge.h"
 
@@ -107,11 +108,7 @@ static int parse_hist_matches(struct hist_parse *p, char *names)
 
 static bool read_number(const char *text, int64_t *ret)
 {
-	char *end;
-
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	return end != text && !*end && !errno;
+	return !str_read_i64(&text, 10, ret) && !*text;
 }
 
 /* Parses "MIN..MAX step STEP", of which range is the first word. */

@@ -12,6 +12,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "cli/report/data_losses.h"
 #include "cli/report/record_facts.h"
 
@@ -51,7 +52,7 @@ static uint64_t number_after_name(const char *text, const char *name)
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (!strncmp(line, name, len) && line[len] == ':')
-			return strtoull(line + len + 1, NULL, 10);
+			return str_leading_u64(line + len + 1, 10);
 	}
 	return 0;
 }
@@ -235,7 +236,7 @@ static void read_ring_size(struct recording_progress *p)
 		return;
 	strbuf_printf(&path, "%s/per_cpu/cpu0/buffer_size_kb", p->instance);
 	if (!path.failed && !fs_read_file(path.s, MAX_STATS_BYTES, &text) && text.s)
-		p->ring_kb = strtoull(text.s, NULL, 10);
+		p->ring_kb = str_leading_u64(text.s, 10);
 	strbuf_deinit(&path);
 	strbuf_deinit(&text);
 }

@@ -12,6 +12,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "base/system/memory_limit.h"
 #include "base/text/str.h"
 #include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
@@ -195,14 +196,14 @@ static int recorder_print_status(const struct recorder_options *o, struct err_te
 /* Prints the kernel memory of the rings. The kernel cannot swap it. */
 static void print_kernel_memory(const struct recorder_options *o)
 {
-	uint64_t available = recorder_kernel_available_memory();
+	uint64_t available = memory_available("/proc");
 	char bytes[32], of[32];
 
 	printf("the rings take %s of kernel memory", str_bytes(o->kernel_bytes, bytes));
-	if (available)
+	if (available != UINT64_MAX)
 		printf("; %s was available before", str_bytes(available, of));
 	putchar('\n');
-	if (available && o->kernel_bytes > available / 4)
+	if (o->kernel_bytes > available / 4)
 		log_warn("the rings take more than a quarter of the available memory and cannot be "
 			 "swapped out; choose a smaller --size");
 }

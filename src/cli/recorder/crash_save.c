@@ -16,6 +16,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/recorder/crash_boots.h"
 #include "cli/recorder/crash_dat.h"
@@ -88,7 +89,8 @@ static uint64_t read_date(const struct crash_ring *ring)
 	    fs_read_file(path, RING_TEXT_MAX, &text) == 0 && text.s)
 		at = strstr(text.s, key);
 	if (at)
-		date = clock_ns(CLOCK_REALTIME) - (uint64_t)(strtod(at + strlen(key), NULL) * 1e9);
+		date = clock_ns(CLOCK_REALTIME) -
+		       (uint64_t)(str_leading_double(at + strlen(key)) * 1e9);
 	strbuf_deinit(&text);
 	return date;
 }

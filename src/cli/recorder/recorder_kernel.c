@@ -12,6 +12,7 @@
 #include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "cli/terminal/kernel_events.h"
 #include "config/limits.h"
 #include "config/source_merge.h"
@@ -180,7 +181,7 @@ static double read_stat_number(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
 
-	return at ? strtod(at + strlen(key), NULL) : 0;
+	return at ? str_leading_double(at + strlen(key)) : 0;
 }
 
 struct kernel_rings_reading {
@@ -225,18 +226,4 @@ int recorder_kernel_read(const char *dir, struct recorder_kernel_rings *ret)
 	if (r == 0)
 		*ret = rings;
 	return r;
-}
-
-uint64_t recorder_kernel_available_memory(void)
-{
-	struct strbuf text = {0};
-	const char *at = NULL;
-	uint64_t kb = 0;
-
-	if (fs_read_file("/proc/meminfo", 1u << 16, &text) == 0 && text.s)
-		at = strstr(text.s, "MemAvailable:");
-	if (at)
-		kb = strtoull(at + strlen("MemAvailable:"), NULL, 10);
-	strbuf_deinit(&text);
-	return kb << 10;
 }

@@ -38,6 +38,3 @@ struct recorder_kernel_rings {
 
 /* Returns 0, -ENOENT if there is no such instance, or -errno. */
 int recorder_kernel_read(const char *dir, struct recorder_kernel_rings *ret);
-
-/* Returns the memory that is available without swapping, or 0 if unknown. */
-uint64_t recorder_kernel_available_memory(void);

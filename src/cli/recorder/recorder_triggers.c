@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "config/limits.h"
 
@@ -54,12 +55,12 @@ static void set_default_name(const struct recorder_triggers *t, struct recorder_
 /* Reads "NAME>VALUE". */
 static int parse_counter(struct recorder_trigger *c, struct err_text *e)
 {
-	const char *above = strrchr(c->argument, '>'), *value = above ? above + 1 : "";
+	const char *above = strrchr(c->argument, '>'), *value = above ? above + 1 : "", *end;
 	int64_t ns;
-	char *end;
 
 	value += strspn(value, " ");
-	c->above = strtod(value, &end);
+	end = value;
+	(void)str_read_double(&end, &c->above);
 	if (above && end > value && *end && str_to_time_ns(value, &ns) == 0)
 		c->above = (double)ns;
 	else if (!above || end == value || *end || !isfinite(c->above) || c->above < 0)

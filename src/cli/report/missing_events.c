@@ -2,11 +2,11 @@
 #include "cli/report/missing_events.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/name_list.h"
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/report/config_sources.h"
 #include "cli/terminal/suggestions.h"
@@ -67,15 +67,16 @@ static bool find_error_position(const char *reason, size_t len, struct position 
 {
 	static const char mark[] = " at character ";
 	const char *at = memmem(reason, len, mark, strlen(mark)), *end = reason + len;
-	char *shown;
-	size_t n;
+	const char *shown;
+	struct span rest;
+	uint64_t n;
 
 	if (!at)
 		return false;
-	n = strtoul(at + strlen(mark), &shown, 10);
-	if (!n || shown + 2 > end || shown[0] != ':' || shown[1] != ' ')
+	rest = (struct span){at + strlen(mark), (size_t)(end - at) - strlen(mark)};
+	if (span_read_u64(&rest, 10, &n) || !n || rest.len < 2 || memcmp(rest.p, ": ", 2) != 0)
 		return false;
-	shown += 2;
+	shown = rest.p + 2;
 	*ret = (struct position){.what_len = (size_t)(at - reason), .shown = shown};
 	if (n <= (size_t)(end - shown) && shown[n - 1] == '^')
 		ret->caret = shown + n - 1;

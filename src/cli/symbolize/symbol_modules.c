@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 void symbol_modules_deinit(struct symbol_modules *m)
 {
@@ -23,12 +24,12 @@ static bool parse_hex(const char *text, struct symbol_module *m)
 	if (len == 0 || len % 2 || len / 2 > SYMBOL_BUILD_ID_MAX)
 		return false;
 	for (size_t i = 0; i < len; i += 2) {
-		const char byte[3] = {text[i], text[i + 1]};
-		char *end;
+		struct span byte = {text + i, 2};
+		uint64_t v;
 
-		m->build_id[i / 2] = (uint8_t)strtoul(byte, &end, 16);
-		if (*end)
+		if (span_read_u64(&byte, 16, &v) || byte.len > 0)
 			return false;
+		m->build_id[i / 2] = (uint8_t)v;
 	}
 	m->n_build_id = len / 2;
 	return true;

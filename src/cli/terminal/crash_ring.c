@@ -9,6 +9,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 
 #define FILE_MAX 65536 /* bytes of a small file of tracefs */
@@ -69,7 +70,7 @@ void crash_ring_find(const char *proc, const char *const *roots, struct crash_ri
 		return;
 	}
 	kb = crash_ring_read(ret->path, "buffer_total_size_kb");
-	ret->bytes = kb ? strtoull(kb, NULL, 10) << 10 : 0;
+	ret->bytes = kb ? str_leading_u64(kb, 10) << 10 : 0;
 	/* Only an instance in reserved memory has this file. */
 	if (fs_join(path, sizeof(path), ret->path, "last_boot_info") || !fs_exists(path))
 		ret->state = CRASH_RING_NOT_KEPT;

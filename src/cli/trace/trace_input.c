@@ -16,6 +16,7 @@
 #include "analyze/packets.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
@@ -164,12 +165,12 @@ int trace_input_parse_time(const char *option, const char *text, int64_t min, in
 
 int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e)
 {
-	char *end;
+	const char *end = text;
+	int64_t n;
 
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
+	if (str_read_i64(&end, 10, &n) || *end || n < 1 || n > INT_MAX)
 		return err_set(e, -EINVAL, "--top '%.80s' is not a number above 0", text);
+	*ret = n;
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "cli/trace/trace_file.h"
 #include "client/transport/consumer.h"
@@ -237,14 +238,14 @@ static int add_file_number(void *ctx, const char *name, unsigned char d_type)
 {
 	struct row *r = ctx;
 	size_t before = strlen(r->prefix), digits;
-	unsigned long number;
-	char *end;
+	const char *end = name + before;
+	uint64_t number;
 
 	if (!str_starts(name, r->prefix))
 		return 0;
 	digits = strspn(name + before, "0123456789");
-	number = strtoul(name + before, &end, 10);
-	if (digits < ROTATION_DIGITS || strcmp(end, r->suffix) || number == 0 || number > UINT_MAX)
+	if (digits < ROTATION_DIGITS || str_read_u64(&end, 10, &number) || strcmp(end, r->suffix) ||
+	    number == 0 || number > UINT_MAX)
 		return 0;
 	if (array_reserve(&r->numbers, &r->cap, r->n + 1, sizeof(*r->numbers)))
 		return -ENOMEM;

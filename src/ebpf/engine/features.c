@@ -11,6 +11,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 
 static int check_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
 			    const char *name, struct err_text *e)
@@ -183,14 +184,12 @@ static bool has_map_type(void *ctx, int type)
 bool ebpf_format_line_number(const char *line, const char *word, uint16_t *ret)
 {
 	const char *p = strstr(line, word);
-	unsigned long n;
-	char *end;
+	uint64_t n;
 
 	if (!p)
 		return false;
 	p += strlen(word);
-	n = strtoul(p, &end, 10);
-	if (end == p || *end != ';' || n > UINT16_MAX)
+	if (str_read_u64(&p, 10, &n) || *p != ';' || n > UINT16_MAX)
 		return false;
 	*ret = (uint16_t)n;
 	return true;
@@ -307,9 +306,9 @@ static void each_symbol_pair(char *list, void (*fn)(void *arg, const char *name,
 			     void *arg)
 {
 	for (char *p = list, *name, *end; p && *p != ')'; p = strpbrk(end + 1, "{)")) {
-		int64_t value = strtoll(p + 1, &end, 0);
+		int64_t value = str_leading_i64(p + 1, 0);
 
-		name = strchr(end, '"');
+		name = strchr(p + 1, '"');
 		end = name ? strchr(name + 1, '"') : NULL;
 		if (!end)
 			return;

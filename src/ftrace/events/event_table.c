@@ -19,6 +19,7 @@
 #include "base/core/fnv.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/format/event_format.h"
@@ -189,7 +190,7 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 {
 	static const char head[] = "\nID: ";
 	const char *at = strstr(format, head);
-	unsigned long id = at ? strtoul(at + strlen(head), NULL, 10) : ULONG_MAX;
+	uint64_t id = at ? str_leading_u64(at + strlen(head), 10) : UINT64_MAX;
 	const struct compiled_event *ev;
 
 	ev = id <= UINT16_MAX ? event_table_get(t, (uint16_t)id) : NULL;

@@ -2,12 +2,11 @@
 #include "ftrace/format/event_format.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 
 /*
  * Functions with a cursor `char **at` move it over what they recognize. Those that return a bool
@@ -331,16 +330,16 @@ bool event_format_next_name(const char *print_fmt, const char *field, struct eve
 {
 	const char *at = n->at ? n->at : find_symbolic_names(print_fmt, field), *expression, *end;
 	size_t len;
-	char *rest;
+	int r;
 
 	while (at && *(at = event_format_skip_space(at)) == '{') {
-		errno = 0;
-		n->value = strtoll(at + 1, &rest, 0);
-		end = event_format_skip_space(rest);
+		end = at + 1;
+		r = str_read_i64(&end, 0, &n->value);
+		end = event_format_skip_space(end);
 		len = next_expression(&at, &expression);
 		if (*at == ',')
 			at++;
-		if (rest == expression + 1 || errno || *end != ',' || end >= expression + len)
+		if (r || *end != ',' || end >= expression + len)
 			continue;
 		end = event_format_skip_space(end + 1);
 		if (*end != '"')

@@ -11,6 +11,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "ftrace/format/printk_formats.h"
 
 #define FILE_MAX (1u << 24) /* bytes of printk_formats */
@@ -48,11 +49,10 @@ static size_t unescape_format(const char *from, const char *end, char *to)
 static bool parse_printk_line(const char *line, const char *eol, uint64_t *ret_addr,
 			      const char **ret_begin, const char **ret_end)
 {
-	char *after;
+	const char *after = line;
 
-	*ret_addr = strtoull(line, &after, 16);
-	if (after == line || after > eol || eol - after < 5 || strncmp(after, " : \"", 4) ||
-	    eol[-1] != '"')
+	if (str_read_u64(&after, 16, ret_addr) == -EINVAL || after > eol || eol - after < 5 ||
+	    strncmp(after, " : \"", 4) || eol[-1] != '"')
 		return false;
 	*ret_begin = after + 4;
 	*ret_end = eol - 1;

@@ -20,6 +20,7 @@
 #include "base/core/mem.h"
 #include "base/core/pid_set.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 
 #define WRITE_BYTES 32768
@@ -151,15 +152,11 @@ static int pid_filter_add_thread(void *ctx, const char *name, unsigned char d_ty
 static void add_listed_threads(const struct instance *i, const char *file, struct pid_set *to)
 {
 	_cleanup_(freep) char *text = instance_read(i, file);
-	unsigned long tid;
-	char *end;
+	const char *at = text;
+	uint64_t tid;
 
-	for (char *at = text; at; at = end) {
-		tid = strtoul(at, &end, 10);
-		if (end == at)
-			break;
+	while (at && !str_read_u64(&at, 10, &tid))
 		(void)pid_set_add(to, (int32_t)tid);
-	}
 }
 
 /* Appends to ret the threads in `all` that are not in `listed`, except those that have ended.

@@ -10,11 +10,13 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "ftrace/options/probe_spec.h"
 
 #define NAME_MAX_BYTES 63 /* MAX_EVENT_NAME_LEN of the kernel */
@@ -83,14 +85,14 @@ static char *make_default_name(char type, enum probe_kind kind, const char *rest
 		from = strrchr(location, '/');
 		from = from ? from + 1 : location;
 		sep = strrchr(from, ':');
-		n = asprintf(&name, "%c_%.*s_0x%llx", type, (int)strcspn(from, ":._-"), from,
-			     sep ? strtoull(sep + 1, NULL, 0) : 0);
+		n = asprintf(&name, "%c_%.*s_0x%" PRIx64, type, (int)strcspn(from, ":._-"), from,
+			     sep ? str_leading_u64(sep + 1, 0) : 0);
 	} else if (isdigit((unsigned char)*location)) {
 		n = asprintf(&name, "%c_%s", type, location);
 	} else {
 		sep = strpbrk(location, "+-");
-		n = asprintf(&name, "%c_%.*s_%lld", type, (int)strcspn(location, "+-"), location,
-			     sep ? strtoll(sep, NULL, 0) : 0);
+		n = asprintf(&name, "%c_%.*s_%" PRId64, type, (int)strcspn(location, "+-"),
+			     location, sep ? str_leading_i64(sep, 0) : 0);
 	}
 	if (n < 0)
 		return NULL;

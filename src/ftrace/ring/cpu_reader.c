@@ -23,6 +23,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "ftrace/ring/ring_stats.h"
 
 /* ---- present CPUs ---- */
@@ -50,20 +51,22 @@ static bool cpu_presence_read(struct cpu_presence *p, const char *sys_root)
 static bool cpu_presence_has(const struct cpu_presence *p, uint32_t cpu)
 {
 	const char *at = p->list;
-	unsigned long first, last;
-	char *end;
+	uint64_t first, last;
 
 	if (!*at)
 		return true;
-	for (;; at = end + 1) {
-		first = last = strtoul(at, &end, 10);
-		if (end == at)
+	for (;; at++) {
+		if (str_read_u64(&at, 10, &first))
 			return false;
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
+		last = first;
+		if (*at == '-') {
+			at++;
+			if (str_read_u64(&at, 10, &last))
+				return false;
+		}
 		if (cpu >= first && cpu <= last)
 			return true;
-		if (*end != ',')
+		if (*at != ',')
 			return false;
 	}
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "ftrace/ring/ring_stats.h"
 
 /* Stores the value of a line. Returns 1, or 0 if the key is unknown. */
@@ -35,9 +36,9 @@ static int ring_stats_parse_line(const char *key, size_t key_len, const char *va
 		if (strlen(lines[i].key) != key_len || strncmp(key, lines[i].key, key_len))
 			continue;
 		if (lines[i].count)
-			*lines[i].count = strtoull(value, NULL, 10);
+			*lines[i].count = str_leading_u64(value, 10);
 		else
-			*lines[i].seconds = strtod(value, NULL);
+			*lines[i].seconds = str_leading_double(value);
 		return 1;
 	}
 	return 0;

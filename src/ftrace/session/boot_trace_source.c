@@ -13,6 +13,7 @@
  *
  * Nothing is enabled or disabled: the instance may be recording again for its owner.
  */
+#include "base/text/number_read.h"
 #include "ftrace/session/data_sources.h"
 
 #include <errno.h>
@@ -59,19 +60,17 @@ enum last_boot {
 #define NAME_SIZE 64 /* MODULE_NAME_LEN is 56 */
 
 /* Parses "ADDRESS\tNAME". Returns false for other lines. */
-static bool boot_trace_source_parse_line(const char *line, unsigned long long *address,
+static bool boot_trace_source_parse_line(const char *line, uint64_t *address,
 					 char name[static NAME_SIZE])
 {
-	char *end;
-
-	*address = strtoull(line, &end, 16);
-	return end > line && *end == '\t' && sscanf(end, "\t%63[^ \t\n]", name) == 1;
+	return str_read_u64(&line, 16, address) != -EINVAL && *line == '\t' &&
+	       sscanf(line, "\t%63[^ \t\n]", name) == 1;
 }
 
 /* Parses the text of last_boot_info. info NULL: the file does not exist. */
 static enum last_boot parse_last_boot(const char *info)
 {
-	unsigned long long address;
+	uint64_t address;
 	char name[NAME_SIZE];
 
 	if (!info)
@@ -103,7 +102,7 @@ static bool module_is_loaded(const char *modules, const char *name)
  * loaded now. modules: the text of /proc/modules. */
 static void append_missing_modules(const char *info, const char *modules, struct strbuf *ret)
 {
-	unsigned long long address;
+	uint64_t address;
 	char name[NAME_SIZE];
 
 	for (const char *at = info; *at; at += *at == '\n') {

@@ -15,6 +15,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/ring/ring_config.h"
@@ -179,7 +180,7 @@ static void restore_top_size(const char *root, const char *before)
 	char path[4096];
 
 	if (!before || !after || !strcmp(before, after) ||
-	    strtoul(before, NULL, 10) != strtoul(after, NULL, 10))
+	    str_leading_u64(before, 10) != str_leading_u64(after, 10))
 		return;
 	whole = setting_text_to_write("buffer_size_kb", before);
 	if (whole && !fs_join(path, sizeof(path), root, "buffer_size_kb"))

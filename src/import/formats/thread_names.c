@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/formats/thread_names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/text/number_read.h"
 #include "gen/fields.h"
 #include "import/file/import_result.h"
 
@@ -12,11 +12,12 @@
 /* Parses a line "TID COMM". Returns the tid, or 0 if the line is malformed. */
 static int32_t parse_line(const char *line, char name[static COMM_SIZE])
 {
-	char text[COMM_SIZE], *end;
-	unsigned long tid = strtoul(line, &end, 10);
+	const char *end = line;
+	char text[COMM_SIZE];
+	uint64_t tid;
 	size_t n;
 
-	if (end == line || *end != ' ' || !tid || tid >= PID_LIMIT)
+	if (str_read_u64(&end, 10, &tid) || *end != ' ' || !tid || tid >= PID_LIMIT)
 		return 0;
 	n = strcspn(++end, "\n");
 	if (!n || n >= COMM_SIZE)

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/perf_data/kernel_names.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
+#include "base/text/number_read.h"
 #include "import/formats/tracing_data.h"
 
 /* Returns the address of the symbol in lines "ADDRESS T NAME"; 0: it is not there, or hidden. */
 static uint64_t find_symbol_address(const char *kallsyms, const char *symbol)
 {
 	size_t len = strlen(symbol);
-	const char *line, *name;
-	char *end;
+	const char *line, *name, *end;
+	uint64_t address;
 
 	for (line = kallsyms; line && *line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
-		uint64_t address = strtoull(line, &end, 16);
-
-		if (end == line || *end != ' ' || !end[1] || end[2] != ' ')
+		end = line;
+		if (str_read_u64(&end, 16, &address) == -EINVAL || *end != ' ' || !end[1] ||
+		    end[2] != ' ')
 			continue;
 		name = end + 3;
 		if (!strncmp(name, symbol, len) && (name[len] == '\n' || !name[len]))

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_read.h"
 #include "base/text/str.h"
 #include "import/trace_dat/decompress.h"
 
@@ -108,7 +109,7 @@ static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 	    ring_stats_parse(text, &stats) ||
 	    array_reserve(&b->stats.rings, &b->stats_cap, b->stats.n + 1, sizeof(stats)))
 		return;
-	stats.cpu = (uint32_t)strtoul(text + strlen(cpu_head), NULL, 10);
+	stats.cpu = (uint32_t)str_leading_u64(text + strlen(cpu_head), 10);
 	b->stats.rings[b->stats.n++] = stats;
 }
 
@@ -145,7 +146,7 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 	copy_option_text(data, len, text);
 	switch (id) {
 	case OPTION_DATE: /* in microseconds */
-		f->date_ns = (int64_t)((uint64_t)strtoll(text, NULL, 0) * 1000);
+		f->date_ns = (int64_t)((uint64_t)str_leading_i64(text, 0) * 1000);
 		f->has_date = true;
 		break;
 	case OPTION_CPUSTAT:
@@ -158,7 +159,7 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 		import_copy_text(f->machine, sizeof(f->machine), text);
 		break;
 	case OPTION_OFFSET:
-		f->shift_ns = strtoll(text, NULL, 0);
+		f->shift_ns = str_leading_i64(text, 0);
 		break;
 	case OPTION_VERSION:
 		import_copy_text(f->recorder, sizeof(f->recorder), text);

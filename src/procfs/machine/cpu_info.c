@@ -8,6 +8,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/number_read.h"
 #include "base/text/span.h"
 #include "base/text/str.h"
 #include "gen/fields.h"

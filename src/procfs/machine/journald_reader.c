@@ -8,6 +8,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/shared_library.h"
+#include "base/text/number_read.h"
 #include "base/text/span.h"
 #include "gen/fields.h"
 #include "wire/pb_enc.h"

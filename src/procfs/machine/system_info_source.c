@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/number_read.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>

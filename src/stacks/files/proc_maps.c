@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks/files/proc_maps.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/text/number_read.h"
 
 /* Reads a number in that base and the character that must follow it (0: none). Returns false if the
  * text is something else. */
-static bool proc_maps_read_number(const char **p, int base, char follows, uint64_t *ret)
+static bool proc_maps_read_number(const char **p, unsigned base, char follows, uint64_t *ret)
 {
-	char *end;
+	const char *end = *p;
 
 	if (**p == '-' || **p == '+' || **p == ' ')
 		return false;
-	errno = 0;
-	*ret = strtoull(*p, &end, base);
-	if (errno || end == *p || (follows && *end != follows))
+	if (str_read_u64(&end, base, ret) || (follows && *end != follows))
 		return false;
 	*p = follows ? end + 1 : end;
 	return true;

@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
+#include "base/text/number_read.h"
 #include "stacks/unwind/unwind_follow.h"
 #include "stacks/unwind/unwind_tables.h"
 
@@ -25,7 +26,7 @@ static int find_wanted_processes(struct unwind_preload *p)
 	int r = dir ? 0 : -errno;
 
 	while (r == 0 && (d = readdir(dir))) {
-		int32_t pid = (int32_t)strtol(d->d_name, NULL, 10);
+		int32_t pid = (int32_t)str_leading_i64(d->d_name, 10);
 
 		if (pid <= 0 || !p->is_wanted(p->ctx, pid))
 			continue;

@@ -42,6 +42,19 @@ IN_DIR(lowest_limit_on_the_way_up_counts)
 	assert_true(limit_with(state, "0::/other") == UINT64_MAX);
 }
 
+IN_DIR(available_memory)
+{
+	char root[512];
+
+	assert_true(memory_available("/nonexistent") == UINT64_MAX);
+	put(state, "proc", "meminfo", "MemTotal:  65536 kB\n");
+	snprintf(root, sizeof(root), "%s/proc", (const char *)*state);
+	assert_true(memory_available(root) == UINT64_MAX);
+	put(state, "proc", "meminfo",
+	    "MemTotal:  65536 kB\nMemAvailable:   32768 kB\nCached: 1 kB\n");
+	assert_int_equal(memory_available(root), 32768u << 10);
+}
+
 IN_DIR(first_version_is_known)
 {
 	put(state, "cgroup/memory/a", "memory.limit_in_bytes", "4096");

@@ -57,36 +57,3 @@ TEST(keys_and_values)
 	assert_false(span_split(of("none"), &key, &value));
 	assert_false(span_split(of(""), &key, &value));
 }
-
-TEST(numbers)
-{
-	static const struct {
-		const char *text;
-		bool good;
-		uint32_t v;
-	} cases[] = {
-		{"0", true, 0},
-		{"4294967295", true, UINT32_MAX},
-		{"0xffffffff", true, UINT32_MAX},
-		{"0XdB", true, 0xdb},
-		{"007", true, 7},
-		{"4294967296", false, 0},
-		{"0x100000000", false, 0},
-		{"99999999999999999999999999", false, 0},
-		{"", false, 0},
-		{"0x", false, 0},
-		{"-1", false, 0},
-		{"+1", false, 0},
-		{" 1", false, 0},
-		{"1a", false, 0},
-		{"0xg", false, 0},
-		{"AArch64", false, 0},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint32_t v = 42;
-
-		assert_int_equal(span_number(of(cases[i].text), &v), cases[i].good);
-		assert_int_equal(v, cases[i].good ? cases[i].v : 42);
-	}
-}
