@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyze/tables/table_module.h"
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
+#include "base/text/base64.h"
 #include "base/text/number_read.h"
 #include "base/text/regex.h"
 #include "base/text/str.h"
@@ -235,32 +237,6 @@ static void base64_encode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	strbuf_deinit(&out);
 }
 
-/* Appends the bytes of a text in base64 (RFC 4648), with or without padding. Returns false if it is
- * none. */
-static bool add_base64_bytes(struct strbuf *out, const char *s, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	uint32_t bits = 0;
-	unsigned n_bits = 0;
-
-	for (int padding = 0; padding < 2 && len && s[len - 1] == '='; padding++)
-		len--;
-	for (size_t i = 0; i < len; i++) {
-		const char *digit = s[i] ? strchr(digits, s[i]) : NULL;
-
-		if (!digit)
-			return false;
-		bits = bits << 6 | (uint32_t)(digit - digits);
-		n_bits += 6;
-		if (n_bits >= 8) {
-			n_bits -= 8;
-			strbuf_putc(out, (char)(bits >> n_bits));
-		}
-	}
-	return len % 4 != 1;
-}
-
 static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *text = (const char *)sqlite3_value_text(argv[0]);
@@ -270,7 +246,7 @@ static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	strbuf_puts(&out, "");
 	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT || !text ||
-	    !add_base64_bytes(&out, text, (size_t)sqlite3_value_bytes(argv[0])))
+	    !strbuf_put_decoded_base64(&out, text, (size_t)sqlite3_value_bytes(argv[0])))
 		sqlite3_result_error(ctx, "base64_decode: the argument is not a text in base64",
 				     -1);
 	else if (out.failed)
@@ -283,16 +259,14 @@ static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 /* hash(value, ...): the FNV-1a hash of the values and their types. */
 static void sql_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = FNV1A_START;
 
 	for (int i = 0; i < argc; i++) {
-		int type = sqlite3_value_type(argv[i]), n;
+		uint8_t type = (uint8_t)sqlite3_value_type(argv[i]);
 		const unsigned char *s = sqlite3_value_text(argv[i]);
 
-		h = (h ^ (uint64_t)type) * UINT64_C(0x100000001b3);
-		n = s ? sqlite3_value_bytes(argv[i]) : 0;
-		for (int at = 0; at < n; at++)
-			h = (h ^ s[at]) * UINT64_C(0x100000001b3);
+		h = fnv1a(h, &type, sizeof(type));
+		h = fnv1a(h, s, s ? (size_t)sqlite3_value_bytes(argv[i]) : 0);
 	}
 	sqlite3_result_int64(ctx, (int64_t)h);
 }
