@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * The kernel's functions by address: /proc/kallsyms, packed into about 11 bytes a function. Built by
+ * The kernel's functions by address: /proc/kallsyms, packed into about 19 bytes a function. Built by
  * symbol_table_build_feed() and symbol_table_build_step(), then read-only.
  *
  * kallsyms does not contain the size of a function. So an address belongs to the nearest symbol at
@@ -30,9 +30,6 @@ struct symbol_table {
 	uint32_t n_functions;
 	uint8_t *bytes; /* owned */
 	size_t n_bytes;
-	char *words; /* owned: the words that names consist of, concatenated */
-	uint32_t *word_at; /* owned: n_words + 1 offsets in words */
-	uint32_t n_words;
 };
 
 /* Frees the table. A zeroed one is allowed. */
@@ -44,48 +41,6 @@ size_t symbol_table_find_name(const struct symbol_table *k, uint64_t address, ch
 
 /* Returns the bytes of memory that the table uses. */
 size_t symbol_table_size(const struct symbol_table *k);
-
-/*
- * The encoding of a word's number. Frequent words have small numbers: 192 numbers take one byte,
- * 16128 take two, the others four.
- *
- *	00..bf                the number
- *	c0..fe  xx            192 + 256 * (first - c0) + xx
- *	ff  xx xx xx          little-endian
- */
-#define SYMBOL_TABLE_ONE_BYTE 192u
-#define SYMBOL_TABLE_TWO_BYTES (SYMBOL_TABLE_ONE_BYTE + 63u * 256u)
-#define SYMBOL_TABLE_MAX_WORDS (1u << 24)
-
-static inline uint8_t *symbol_table_put_word(uint8_t *p, uint32_t word)
-{
-	if (word < SYMBOL_TABLE_ONE_BYTE) {
-		*p++ = (uint8_t)word;
-	} else if (word < SYMBOL_TABLE_TWO_BYTES) {
-		*p++ = (uint8_t)(SYMBOL_TABLE_ONE_BYTE + (word - SYMBOL_TABLE_ONE_BYTE) / 256);
-		*p++ = (uint8_t)((word - SYMBOL_TABLE_ONE_BYTE) % 256);
-	} else {
-		*p++ = 0xff;
-		*p++ = (uint8_t)word;
-		*p++ = (uint8_t)(word >> 8);
-		*p++ = (uint8_t)(word >> 16);
-	}
-	return p;
-}
-
-static inline const uint8_t *symbol_table_get_word(const uint8_t *p, uint32_t *ret_word)
-{
-	if (p[0] < SYMBOL_TABLE_ONE_BYTE) {
-		*ret_word = p[0];
-		return p + 1;
-	}
-	if (p[0] < 0xff) {
-		*ret_word = SYMBOL_TABLE_ONE_BYTE + 256u * (p[0] - SYMBOL_TABLE_ONE_BYTE) + p[1];
-		return p + 2;
-	}
-	*ret_word = p[1] | (uint32_t)p[2] << 8 | (uint32_t)p[3] << 16;
-	return p + 4;
-}
 
 struct symbol_table_build;
 
