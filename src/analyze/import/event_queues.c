@@ -111,7 +111,9 @@ static void merge_runs(const struct queued_event *from, size_t a, size_t b, size
 	memcpy(to + (b - i), from + j, (end - j) * sizeof(*to));
 }
 
-/* Merges neighbouring runs until one is left. Stable. Returns the array that holds the result. */
+/* Merges neighbouring runs until one is left. Stable. Returns the array that holds the result.
+ * qsort() by time and position makes `sonda report` execute 5 % more instructions on a trace of
+ * 256,000 track events of 16 threads, and needs more memory. */
 static struct queued_event *event_queues_sort_runs(struct queued_event *e,
 						   struct queued_event *spare, size_t n)
 {

@@ -55,7 +55,8 @@ static void tid_list_compact(struct tid_list *s)
  *	[2  4  9 ]     [1  3  8 ]  ->  [1  2  3  4]      until 5      [8  9]
  *
  * The records of each CPU are sorted, so the collection consists of a few sorted runs. They are
- * merged in pairs until one is left.
+ * merged in pairs until one is left. qsort() by time and position would allocate memory, and
+ * execute 4 to 9 times as many instructions.
  */
 
 #define METADATA_MAX_TIDS (1u << 18)

@@ -117,7 +117,7 @@ TEST(long_lines_and_names)
 	assert_name(&k, 0x2000, "b");
 	symbol_table_deinit(&k);
 
-	memset(line + n, '_', 512); /* one too long, and each a word */
+	memset(line + n, '_', 512); /* one too long */
 	strcpy(line + n + 512, "\n2000 t b\n");
 	k = build(line, strlen(line), 7);
 	assert_name(&k, 0x1000, "");
