@@ -141,8 +141,10 @@ GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o $(B)/gen/diff_page/parts
 PAGE := src/analyze/page
 PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model stacks colours view rows arrows draw details flame \
 	tables search input main))
+# Statements of the C file beside them.
+SQL_STATEMENTS := src/analyze/report/chosen.sql src/analyze/report/machines.sql src/cli/diff/diff_output.sql
 # The reports of sonda report: their texts and statements. The first file is what they share.
-REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wildcard src/analyze/report/*.sql)))
+REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql $(SQL_STATEMENTS),$(sort $(wildcard src/analyze/report/*.sql)))
 # The metrics of sonda diff, in the same form.
 METRICS := src/analyze/report/reports.sql $(sort $(wildcard src/analyze/diff/*.sql))
 # Views of sonda sql, and the modules of INCLUDE PERFETTO MODULE.
@@ -278,6 +280,12 @@ $(B)/gen/sql_texts.c: tools/sql_texts.awk $(SQL_TEXTS)
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(SQL_TEXTS) >$@
 $(B)/gen/sql_texts.o: src/analyze/tables/table_module.h
+
+$(B)/gen/sql/%.h: src/%.sql tools/sql_statements.awk
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f tools/sql_statements.awk $< >$@
+$(foreach sql,$(SQL_STATEMENTS:src/%.sql=%),$(eval $(B)/obj/$(sql).o: $(B)/gen/sql/$(sql).h))
 
 $(B)/gen/field_comments.c: tools/field_comments.awk $(COMMENTED_PROTOS)
 	@echo "  GEN     $@"

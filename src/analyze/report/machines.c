@@ -9,52 +9,36 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
-
-/* The number of a CPU among those of all machines (ucpu) is machine * 4096 + cpu. */
-#define CPU_BASE "(# * 4096)"
-#define OF_CPU " WHERE ucpu >= " CPU_BASE " AND ucpu < " CPU_BASE " + 4096"
-#define THREADS "(SELECT utid FROM main.thread WHERE machine_id = #)"
-#define TRACKS "(SELECT id FROM main.__intrinsic_track WHERE machine_id = #)"
+#include "gen/sql/analyze/report/machines.h"
 
 /* A view for each table or pass that has rows of several machines: its name, which hides the table,
- * and its rows. # stands for the machine. */
+ * and its rows (machines.sql). */
 static const char *const views[][2] = {
-	{"machine", "* FROM main.machine WHERE id = #"},
-	{"cpu", "* FROM main.cpu WHERE machine_id = #"},
-	{"thread", "* FROM main.thread WHERE machine_id = #"},
-	{"process", "* FROM main.process WHERE machine_id = #"},
-	{"sched",
-	 "id, ts, dur, cpu - " CPU_BASE " AS cpu, utid, end_state, priority, ucpu, ts_end FROM "
-	 "main.sched" OF_CPU},
-	{"thread_state",
-	 "id, ts, dur, cpu - " CPU_BASE " AS cpu, utid, state, io_wait, blocked_function, "
-	 "waker_utid, waker_id, irq_context, ucpu FROM main.thread_state WHERE utid IN " THREADS},
-	{"spurious_sched_wakeup", "* FROM main.spurious_sched_wakeup WHERE utid IN " THREADS},
-	{"ftrace_event",
-	 "id, ts, name, cpu - " CPU_BASE " AS cpu, utid, arg_set_id, common_flags, ucpu FROM "
-	 "main.ftrace_event" OF_CPU},
-	{"__intrinsic_track", "* FROM main.__intrinsic_track WHERE machine_id = #"},
-	{"__intrinsic_slice", "* FROM main.__intrinsic_slice WHERE track_id IN " TRACKS},
-	{"counter", "* FROM main.counter WHERE track_id IN " TRACKS},
-	{"used",
-	 "utid, cpu - " CPU_BASE " AS cpu, time, n, longest FROM main.used WHERE utid IN " THREADS},
-	{"spent", "* FROM main.spent WHERE utid IN " THREADS},
+	{"machine", view_machine},
+	{"cpu", view_cpu},
+	{"thread", view_thread},
+	{"process", view_process},
+	{"sched", view_sched},
+	{"thread_state", view_thread_state},
+	{"spurious_sched_wakeup", view_spurious_sched_wakeup},
+	{"ftrace_event", view_ftrace_event},
+	{"__intrinsic_track", view_track},
+	{"__intrinsic_slice", view_slice},
+	{"counter", view_counter},
+	{"used", view_used},
+	{"spent", view_spent},
 };
 
 /* The same for the tables of chosen.h: machines_restrict_to() renames NAME to NAME_of_all. */
 static const char *const own_views[][2] = {
-	{"chosen", "utid FROM chosen_of_all WHERE utid IN " THREADS},
-	{"recorded", "utid FROM recorded_of_all WHERE utid IN " THREADS},
+	{"chosen", view_chosen},
+	{"recorded", view_recorded},
 };
 
 int machines_list(sqlite3 *db, struct machine_list *ret)
 {
-	static const char sql[] =
-		"SELECT id, EXISTS (SELECT 1 FROM thread WHERE machine_id = m.id AND NOT is_idle) "
-		"OR EXISTS (SELECT 1 FROM __intrinsic_track WHERE machine_id = m.id) FROM machine "
-		"m ORDER BY id";
 	sqlite3_stmt *st;
-	int r = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+	int r = sqlite3_prepare_v2(db, list_machines, -1, &st, NULL);
 
 	*ret = (struct machine_list){.n = 0};
 	if (r != SQLITE_OK)
@@ -69,11 +53,10 @@ int machines_list(sqlite3 *db, struct machine_list *ret)
  * none. */
 static bool machines_find_schema_type(sqlite3 *db, const char *name, char ret[static 8])
 {
-	static const char sql[] = "SELECT type FROM temp.sqlite_schema WHERE name = ?";
 	sqlite3_stmt *st;
 	bool found;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(db, find_type, -1, &st, NULL) != SQLITE_OK)
 		return false;
 	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
 	found = sqlite3_step(st) == SQLITE_ROW;
@@ -113,9 +96,9 @@ static int make_machine_view(sqlite3 *db, const char *const view[2], int64_t id)
 		else
 			strbuf_add(&rows, at, 1);
 	if (r == SQLITE_OK)
-		r = rows.failed ? SQLITE_NOMEM
-				: run_formatted_sql(db, "CREATE TEMP VIEW %s AS SELECT %s", view[0],
-						    rows.s);
+		r = rows.failed
+			    ? SQLITE_NOMEM
+			    : run_formatted_sql(db, "CREATE TEMP VIEW %s AS %s", view[0], rows.s);
 	strbuf_deinit(&rows);
 	return r;
 }
@@ -141,13 +124,10 @@ int machines_restrict_to(sqlite3 *db, int64_t id)
 
 char *machines_title(sqlite3 *db, int64_t id)
 {
-	static const char sql[] =
-		"SELECT 'Machine ' || id || iif(id = 0, ', where the service ran', '') || "
-		"coalesce(': ' || sysname || ' ' || release, '') FROM main.machine WHERE id = ?";
 	sqlite3_stmt *st;
 	char *title = NULL;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(db, make_title, -1, &st, NULL) != SQLITE_OK)
 		return NULL;
 	sqlite3_bind_int64(st, 1, id);
 	if (sqlite3_step(st) == SQLITE_ROW)

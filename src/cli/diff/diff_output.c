@@ -10,16 +10,11 @@
 #include "base/core/mem.h"
 #include "cli/report_table.h"
 #include "cli/sql_output.h"
+#include "gen/sql/cli/diff/diff_output.h"
 
 #define DEFAULT_TOP 20
 
 /* ---- the table ---- */
-
-static const char create_sql[] =
-	"CREATE TABLE change(place INT, metric, level, program, thread, what, measure, unit, a, b, "
-	"change_pct, low_pct, high_pct, low, high, p, false_rate, finding, part, is_main)";
-static const char insert_sql[] =
-	"INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 static void bind_text(sqlite3_stmt *st, int *i, const char *text)
 {
@@ -205,34 +200,6 @@ static void print_heading(const struct diff_traces *t, const struct diff_results
 	printf("\n");
 }
 
-#define CHANGE_TEXT(of)                                                                            \
-	"CASE WHEN " of ".change_pct IS NULL AND " of ".b > 0 THEN 'new' WHEN " of                 \
-	".b = 0 AND " of ".a > 0 THEN 'gone' ELSE printf('%+.1f %%', " of ".change_pct) END"
-
-static const char rows_sql[] = "SELECT " CHANGE_TEXT(
-	"c") " AS change, iif(c.low_pct IS NULL, '-', printf('%+.1f to "
-	     "%+.1f', c.low_pct, c.high_pct)) AS interval, value(c.a, c.unit) AS A, "
-	     "value(c.b, c.unit) "
-	     "AS B, c.metric || iif(c.measure = 'total', '', ' ' || c.measure) AS metric, "
-	     "c.program, coalesce(c.what, c.thread, '') AS what, iif(n.a IS NULL, "
-	     "'', " CHANGE_TEXT("n") ") AS number, iif(m.a IS NULL, '', " CHANGE_TEXT(
-		     "m") ") "
-			  "AS each "
-			  "FROM change c "
-			  "LEFT JOIN change n ON n.place = c.place AND n.measure = 'count' "
-			  "LEFT JOIN change m ON m.place = c.place AND m.measure = 'mean' "
-			  "WHERE c.metric != 'run' AND (:all OR NOT c.part) AND c.is_main "
-			  "AND c.finding = :found "
-			  "ORDER BY c.place LIMIT :top";
-
-static const char run_sql[] =
-	"SELECT " CHANGE_TEXT("c") " AS change, iif(c.low_pct IS NULL, '-', printf('%+.1f to "
-				   "%+.1f', c.low_pct, c.high_pct)) AS interval, value(c.a, "
-				   "c.unit) AS A, value(c.b, c.unit) "
-				   "AS B, iif(c.finding OR c.p IS NULL, '', 'not distinguishable "
-				   "from chance') AS verdict FROM change c WHERE "
-				   "c.metric = 'run' AND c.is_main";
-
 /* Runs a statement and prints its rows below a title. Returns how many, or -ENOMEM. */
 static int print_table(sqlite3 *db, const char *sql, const char *title, bool found,
 		       const struct diff_traces *t, const struct report_style *style)
@@ -290,12 +257,6 @@ int diff_print_text(const struct diff_traces *t, const struct diff_results *r)
 }
 
 /* ---- JSON ---- */
-
-static const char json_sql[] =
-	"SELECT metric, level, program, thread, what, measure, unit, a, b, change_pct, low_pct AS "
-	"change_low_pct, high_pct AS change_high_pct, low AS difference_low, high AS "
-	"difference_high, p, false_rate, finding, part AS explained_by_part FROM change ORDER BY "
-	"place, NOT is_main, measure";
 
 static void put_json_side(const struct diff_traces *t, int side, struct strbuf *b)
 {
