@@ -14,10 +14,16 @@ enum stack_kind stack_kind_of(const char *word)
 					 : STACKS_CPU;
 }
 
-static bool stack_points_add(struct stack_points *to, const struct stack_point *p)
+/* Weights and counts of the trace are not negative. They are cut so that no sum of them
+ * overflows. */
+static bool stack_points_add(struct stack_points *to, struct stack_point *p)
 {
 	if (array_reserve(&to->of, &to->cap, to->n + 1, sizeof(*to->of)) < 0)
 		return false;
+	p->weight = MIN(p->weight, INT64_MAX - to->total_weight);
+	p->n = MIN(p->n, INT64_MAX - to->total_n);
+	to->total_weight += p->weight;
+	to->total_n += p->n;
 	to->of[to->n++] = *p;
 	return true;
 }

@@ -44,6 +44,7 @@ struct stack_point {
 struct stack_points {
 	struct stack_point *of; /* owned; in the order of time */
 	size_t n, cap;
+	int64_t total_weight, total_n; /* sums of all points */
 };
 
 /* Returns the kind of a word ("cpu", "waits", "single", "wakers"), or STACKS_CPU. */

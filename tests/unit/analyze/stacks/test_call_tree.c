@@ -184,3 +184,23 @@ FIXTURE_TEST(inlined_functions_are_apart)
 	assert_tree(TREE_DOWN, "", "0 main 1 0\n1 outer 1 0\n2 inner 1 1\n");
 	assert_name(code_own_function(&code, points.of[0].site), "inner");
 }
+
+#define WAIT_TRACK                                                                                 \
+	"packet { track_descriptor { uuid: 1 thread { pid: 5 tid: 5 } } }\n"                       \
+	"packet { track_descriptor { uuid: 2 parent_uuid: 1 name: 'waits' } }\n"
+/* type: 1 for a begin, 2 for an end */
+#define WAIT_EVENT(ts, type)                                                                       \
+	"packet { timestamp: " #ts " trusted_packet_sequence_id: 3 track_event { track_uuid: 2 "   \
+	"type: " #type " name: 'futex' } }\n"
+
+FIXTURE_TEST(sums_of_long_waits_do_not_overflow)
+{
+	read_trace("", WAIT_TRACK WAIT_EVENT(1, 1) WAIT_EVENT(2, 1) WAIT_EVENT(
+			       9000000000000000000, 2) WAIT_EVENT(9000000000000000000, 2));
+	free(points.of);
+	assert_true(stack_points_read(&store, STACKS_WAITS, &points));
+	assert_int_equal(points.n, 2);
+	assert_int_equal(points.of[0].weight, 8999999999999999999);
+	assert_int_equal(points.of[1].weight, INT64_MAX - points.of[0].weight);
+	assert_int_equal(points.total_weight, INT64_MAX);
+}
