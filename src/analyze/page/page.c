@@ -103,8 +103,9 @@ static void put_trace_facts(struct page *p, const struct page_options *o, uint64
 		"id=\"facts\">{\"version\":%d,\"start\":\"%" PRId64 "\",\"end\":%" PRId64
 		",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"wanted\":%" PRId64
 		",\"leftOut\":%" PRIu64 ",",
-		PAGE_VERSION, p->start, p->store->end_ts - p->start, p->from - p->start,
-		p->to - p->start, o->to - p->start, left_out);
+		PAGE_VERSION, p->start, page_subtract_times(p->store->end_ts, p->start),
+		page_subtract_times(p->from, p->start), page_subtract_times(p->to, p->start),
+		page_subtract_times(o->to, p->start), left_out);
 	page_put_losses(p, to);
 	fprintf(to,
 		"\"title\":%" PRIu32 ",\"runs\":%" PRIu64 ",\"states\":%" PRIu64

@@ -119,6 +119,17 @@ static inline void page_put(struct page_columns *c, enum page_column_id id, uint
 	column->n_room = (size_t)(pb_put_varint(column->room + column->n_room, v) - column->room);
 }
 
+/* Add and subtract times. The result wraps if a hostile trace makes it exceed 64 bits. */
+static inline int64_t page_add_times(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t page_subtract_times(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 static inline void page_put_signed(struct page_columns *c, enum page_column_id id, int64_t v)
 {
 	page_put(c, id, pb_zigzag(v));

@@ -116,7 +116,7 @@ static void put_profile(struct page *p, struct profile *f)
 	for (size_t i = 0; i < f->n; i++) {
 		const struct page_sample *s = &f->samples[i];
 
-		page_put_signed(c, PAGE_COLUMN_STACK_TIME, s->ts - before);
+		page_put_signed(c, PAGE_COLUMN_STACK_TIME, page_subtract_times(s->ts, before));
 		page_put(c, PAGE_COLUMN_STACK_THREAD, page_plus_1(s->utid));
 		page_put(c, PAGE_COLUMN_STACK_SITE, f->sites[s->site]);
 		page_put(c, PAGE_COLUMN_STACK_WEIGHT, s->weight);
@@ -253,7 +253,10 @@ static int put_slice_stacks(struct page *p, struct profile *f, bool waits)
 				.ts = ts,
 				.utid = table_u32(tracks, TRACK_UTID, track),
 				.site = table_u32(t, column, row),
-				.weight = (uint64_t)(dur < 0 ? MAX(p->store->end_ts - ts, 0) : dur),
+				.weight = (uint64_t)(dur >= 0 ? dur
+							      : MAX(page_subtract_times(
+									    p->store->end_ts, ts),
+								    0)),
 			});
 	}
 	if (r == 0 && f->n)

@@ -100,13 +100,13 @@ static int put_runs_of_cpu(struct page *p, uint32_t cpu, int32_t *priorities)
 
 		ts = table_ts(t, SCHED_TS, row);
 		dur = table_dur(t, SCHED_DUR, row);
-		page_put_signed(c, PAGE_COLUMN_RUN_GAP, ts - end);
+		page_put_signed(c, PAGE_COLUMN_RUN_GAP, page_subtract_times(ts, end));
 		page_put(c, PAGE_COLUMN_RUN_DUR, dur < 0 ? 0 : (uint64_t)dur + 1);
 		page_put(c, PAGE_COLUMN_RUN_THREAD, utid);
 		page_put(c, PAGE_COLUMN_RUN_END_STATE, state_plus_1(t, SCHED_END_STATE, row));
 		page_put_signed(c, PAGE_COLUMN_RUN_PRIORITY, (int64_t)priority - *last);
 		*last = priority;
-		end = ts + MAX(dur, 0);
+		end = page_add_times(ts, MAX(dur, 0));
 	}
 	row_list_deinit(&l);
 	return 0;
@@ -164,7 +164,7 @@ static int64_t expected_end_of_state(const struct page *p, const struct run_curs
 	if (!running)
 		return table_ts(c->sched, SCHED_TS, run);
 	dur = table_dur(c->sched, SCHED_DUR, run);
-	return dur < 0 ? p->store->end_ts : ts + dur;
+	return dur < 0 ? p->store->end_ts : page_add_times(ts, dur);
 }
 
 static void put_state_cpu(struct page *p, uint32_t run, uint32_t ucpu)
@@ -212,9 +212,10 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 
 	seek_run(c, ts);
 	expected = expected_end_of_state(p, c, state == STORE_STATE_RUNNING, ts);
-	page_put_signed(&p->columns, PAGE_COLUMN_STATE_GAP, ts - *end);
+	page_put_signed(&p->columns, PAGE_COLUMN_STATE_GAP, page_subtract_times(ts, *end));
 	page_put(&p->columns, PAGE_COLUMN_STATE_END,
-		 dur < 0 ? 0 : pb_zigzag(expected - ts - dur) + 1);
+		 dur < 0 ? 0
+			 : pb_zigzag(page_subtract_times(expected, page_add_times(ts, dur))) + 1);
 	page_put(&p->columns, PAGE_COLUMN_STATE_STATE, state_plus_1(t, STATE_STATE, row));
 	if (state == STORE_STATE_RUNNING)
 		put_state_cpu(p, find_run_beginning_at(c, ts), more);
@@ -222,7 +223,7 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 		put_state_waker(p, more);
 	else
 		put_state_function(p, more);
-	*end = ts + MAX(dur, 0);
+	*end = page_add_times(ts, MAX(dur, 0));
 }
 
 /* Compares by time and, for runs that begin together, by CPU: the page merges runs in this

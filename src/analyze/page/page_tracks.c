@@ -39,7 +39,7 @@ static void put_slices(struct page *p, const struct row_list *l)
 		uint32_t row = l->rows[i];
 		int64_t ts = table_ts(t, SLICE_TS, row), dur = table_dur(t, SLICE_DUR, row);
 
-		page_put_signed(c, PAGE_COLUMN_SLICE_TIME, ts - before);
+		page_put_signed(c, PAGE_COLUMN_SLICE_TIME, page_subtract_times(ts, before));
 		page_put(c, PAGE_COLUMN_SLICE_DUR, dur < 0 ? 0 : (uint64_t)dur + 1);
 		page_put_string(p, PAGE_COLUMN_SLICE_NAME, table_u32(t, SLICE_NAME, row));
 		page_put_string(p, PAGE_COLUMN_SLICE_CATEGORY, table_u32(t, SLICE_CATEGORY, row));
@@ -91,7 +91,8 @@ static void put_samples(struct page *p, const struct row_list *l)
 		uint32_t row = l->rows[i];
 		int64_t ts = table_ts(t, COUNTER_TS, row);
 
-		page_put_signed(&p->columns, PAGE_COLUMN_COUNTER_TIME, ts - before);
+		page_put_signed(&p->columns, PAGE_COLUMN_COUNTER_TIME,
+				page_subtract_times(ts, before));
 		before = ts;
 		if (!whole) {
 			put_real_value(p, counter_value(p, row));
