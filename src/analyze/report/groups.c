@@ -106,11 +106,12 @@ static void swap_values(int64_t *a, int64_t *b)
  * pivots, so that a trace cannot make it slow. */
 int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank)
 {
-	int64_t *s = g->samples + group->first;
+	int64_t *s;
 	size_t lo = 0, hi = (size_t)group->n, k = (size_t)rank - 1;
 
 	if (!g->filling || k >= hi)
 		return 0;
+	s = g->samples + group->first;
 	while (hi - lo > 1) {
 		uint64_t range[2] = {lo, hi};
 		int64_t pivot = s[lo + (size_t)(siphash_keyed(range, sizeof(range)) % (hi - lo))];
