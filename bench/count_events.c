@@ -17,7 +17,7 @@
 #include "analyze/trace_scan.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 struct counts {
 	uint64_t events;
@@ -34,16 +34,11 @@ static uint64_t count_compact(const struct pb_field *columns)
 
 static void count_packet(const struct pb_field *packet, struct counts *c)
 {
-	struct pb_dec d, b;
-	struct pb_field f, g;
-
-	pb_dec_init(&d, packet->data, packet->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, packet) {
 		if (f.id != PB_TRACE_PACKET_FTRACE_EVENTS || !f.data)
 			continue;
 		c->bytes += packet->len;
-		pb_dec_init(&b, f.data, f.len);
-		while (pb_dec_next(&b, &g)) {
+		pb_for_each (g, &f) {
 			if (g.id == PB_FTRACE_EVENT_BUNDLE_EVENT)
 				c->events++;
 			else if (g.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && g.data)

@@ -93,7 +93,7 @@ static void follow_machine_link(char *path, size_t size)
 		strcpy(slash + 1, name);
 }
 
-/* Returns a descriptor, or -1 if it is not a file that may be read. */
+/* Returns a descriptor, or a negative number if it is not a file that may be read. */
 static int open_runtime_file(const char *path, enum runtime_file kind, uint32_t uid)
 {
 	_cleanup_(closep) int found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);

@@ -101,23 +101,15 @@ static void load_all(void)
 
 static void check_events(const struct bundle_view *b)
 {
-	struct pb_dec d, event, message;
-	struct pb_field f, e, m;
-
-	pb_dec_init(&d, b->whole.data, b->whole.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &b->whole) {
 		if (f.id != PB_FTRACE_EVENT_BUNDLE_EVENT)
 			continue;
-		pb_dec_init(&event, f.data, f.len);
-		while (pb_dec_next(&event, &e)) {
+		for_each_valid_field (e, &f) {
 			if (!e.data)
 				continue;
-			pb_dec_init(&message, e.data, e.len);
-			while (pb_dec_next(&message, &m))
+			for_each_valid_field (m, &e)
 				;
-			assert(pb_dec_ok(&message));
 		}
-		assert(pb_dec_ok(&event));
 	}
 }
 

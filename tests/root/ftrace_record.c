@@ -33,7 +33,7 @@
 #include "gen/fields.h"
 #include "lost_ranges.h"
 #include "unit/../unit/ftrace/fake_producer.h"
-#include "wire/pb_dec.h"
+#include "unit/message_fields.h"
 
 #define MAX_CPUS 1024
 #define FLUSH_MS 50
@@ -60,27 +60,20 @@ static uint64_t count_packed(const struct pb_field *f)
 
 static uint64_t count_compact(const struct pb_field *bundle)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t n = 0;
 
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, bundle)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP ||
 		    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
 			n += count_packed(&f);
-	assert(pb_dec_ok(&d));
 	return n;
 }
 
 static void sum_bundle(const struct pb_field *bundle)
 {
 	struct cpu_sum s = {0}, *to = NULL;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, bundle)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
 			assert(f.u64 < MAX_CPUS);
@@ -103,7 +96,7 @@ static void sum_bundle(const struct pb_field *bundle)
 			s.errors++;
 			break;
 		}
-	assert(pb_dec_ok(&d) && to);
+	assert(to);
 	to->seen = true;
 	to->bundles++;
 	to->events += s.events;
@@ -116,11 +109,8 @@ static void sum_bundle(const struct pb_field *bundle)
 static void take_cpu_stats(const struct pb_field *stats)
 {
 	struct cpu_sum s = {0}, *to = NULL;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, stats)
 		switch (f.id) {
 		case PB_FTRACE_CPU_STATS_CPU:
 			assert(f.u64 < MAX_CPUS);
@@ -136,7 +126,7 @@ static void take_cpu_stats(const struct pb_field *stats)
 			s.overrun = f.u64;
 			break;
 		}
-	assert(pb_dec_ok(&d) && to);
+	assert(to);
 	to->seen = true;
 	to->read = s.read;
 	to->left = s.left;
@@ -146,12 +136,9 @@ static void take_cpu_stats(const struct pb_field *stats)
 /* The last END of the trace counts; reports stand in every START. */
 static void take_stats(const struct pb_field *stats, bool print_reports)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t phase = 0;
 
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f)) {
+	for_each_valid_field (f, stats) {
 		if (f.id == PB_FTRACE_STATS_PHASE)
 			phase = f.u64;
 		if (f.id == PB_FTRACE_STATS_CPU_STATS && phase == 2)
@@ -169,20 +156,15 @@ static void take_stats(const struct pb_field *stats, bool print_reports)
 		if (f.id == PB_FTRACE_STATS_FTRACE_PARSE_ERRORS)
 			printf("status %" PRIu64 "\n", f.u64);
 	}
-	assert(pb_dec_ok(&d));
 }
 
 /* Both packets of the last pair. */
 static void summarize(const uint8_t *trace, size_t len)
 {
-	struct pb_field packet, f;
-	struct pb_dec d, inner;
 	struct pb_field last[2] = {0};
 
-	pb_dec_init(&d, trace, len);
-	while (pb_dec_next(&d, &packet)) {
-		pb_dec_init(&inner, packet.data, packet.len);
-		while (pb_dec_next(&inner, &f)) {
+	for_each_valid_field (packet, PB_BYTES(trace, len))
+		for_each_valid_field (f, &packet) {
 			if (f.id == PB_TRACE_PACKET_FTRACE_EVENTS) {
 				sum_bundle(&f);
 				seen_bundle(&f);
@@ -192,9 +174,6 @@ static void summarize(const uint8_t *trace, size_t len)
 				last[1] = f;
 			}
 		}
-		assert(pb_dec_ok(&inner));
-	}
-	assert(pb_dec_ok(&d));
 	for (unsigned i = 0; i < 2; i++)
 		if (last[i].data)
 			take_stats(&last[i], true);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "unit/message_fields.h"
 
 /* The lost ranges of a trace beside its events: no event of a CPU lies inside of one of its ranges,
  * none has an end before its beginning, and they do not overlap. For traces with the boot clock. */
@@ -44,11 +44,8 @@ static inline void seen_event(uint32_t cpu, uint64_t ns)
 static inline void seen_range(uint32_t cpu, const struct pb_field *range)
 {
 	struct range_seen s = {.cpu = cpu};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, range->data, range->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, range)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP:
 			s.begin = f.u64;
@@ -60,7 +57,6 @@ static inline void seen_range(uint32_t cpu, const struct pb_field *range)
 			s.count = f.u64;
 			break;
 		}
-	assert(pb_dec_ok(&d));
 	ranges_seen = seen_more(ranges_seen, n_ranges_seen, &cap_ranges_seen, sizeof(*ranges_seen));
 	ranges_seen[n_ranges_seen++] = s;
 }
@@ -88,12 +84,9 @@ static inline void seen_column(uint32_t cpu, const struct pb_field *f)
 
 static inline void seen_bundle(const struct pb_field *bundle)
 {
-	struct pb_field f, column;
-	struct pb_dec d, inner;
 	uint32_t cpu = 0;
 
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, bundle)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
 			cpu = (uint32_t)f.u64;
@@ -105,8 +98,7 @@ static inline void seen_bundle(const struct pb_field *bundle)
 			seen_event_field(cpu, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
-			pb_dec_init(&inner, f.data, f.len);
-			while (pb_dec_next(&inner, &column))
+			pb_for_each (column, &f)
 				if (column.id ==
 					    PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP ||
 				    column.id ==
@@ -114,7 +106,6 @@ static inline void seen_bundle(const struct pb_field *bundle)
 					seen_column(cpu, &column);
 			break;
 		}
-	assert(pb_dec_ok(&d));
 }
 
 static inline int seen_by_time(const void *a, const void *b)

@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "unit/message_fields.h"
 
 #define NUMBERS 65536
 #define FIRST 65536
@@ -42,14 +42,9 @@ static int conflicts;
 /* The first field with an id; none: an empty one. */
 static struct pb_field get(const struct pb_field *message, uint32_t id)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, message)
 		if (f.id == id)
 			return f;
-	assert(pb_dec_ok(&d));
 	return (struct pb_field){.data = (const uint8_t *)""};
 }
 
@@ -94,11 +89,9 @@ static void print_value(const struct pb_field *v, uint64_t type)
 
 static void print_field(const struct pb_field *descriptor, const struct pb_field *v)
 {
-	struct pb_field f, name;
-	struct pb_dec d;
+	struct pb_field name;
 
-	pb_dec_init(&d, descriptor->data, descriptor->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, descriptor) {
 		if (f.id != PB_DESCRIPTOR_PROTO_FIELD ||
 		    get(&f, PB_FIELD_DESCRIPTOR_PROTO_NUMBER).u64 != v->id)
 			continue;
@@ -113,8 +106,7 @@ static void print_field(const struct pb_field *descriptor, const struct pb_field
 static void print_generic(const struct pb_field *message, uint64_t pid)
 {
 	const struct pb_field *descriptor = &descriptors[message->id - FIRST];
-	struct pb_field name, v;
-	struct pb_dec d;
+	struct pb_field name;
 
 	if (!descriptor->data) {
 		printf("number %u is not described\n", message->id);
@@ -124,21 +116,17 @@ static void print_generic(const struct pb_field *message, uint64_t pid)
 	name = get(descriptor, PB_DESCRIPTOR_PROTO_NAME);
 	printf("%.*s/%.*s pid %" PRIu64, (int)groups[message->id - FIRST].len,
 	       groups[message->id - FIRST].data, (int)name.len, name.data, pid);
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &v))
+	for_each_valid_field (v, message)
 		print_field(descriptor, &v);
-	assert(pb_dec_ok(&d));
 	printf("\n");
 }
 
 static void print_event(const struct pb_field *event)
 {
 	uint64_t pid = get(event, PB_FTRACE_EVENT_PID).u64;
-	struct pb_field f, name;
-	struct pb_dec d;
+	struct pb_field name;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f)) {
+	for_each_valid_field (f, event) {
 		if (f.id >= FIRST && f.id - FIRST < NUMBERS)
 			print_generic(&f, pid);
 		else if (f.data && f.id != PB_FTRACE_EVENT_KPROBE_EVENT)
@@ -149,20 +137,14 @@ static void print_event(const struct pb_field *event)
 		printf("kprobe_event pid %" PRIu64 " name=\"%.*s\" type=%" PRIu64 "\n", pid,
 		       (int)name.len, name.data, get(&f, PB_KPROBE_EVENT_TYPE).u64);
 	}
-	assert(pb_dec_ok(&d));
 }
 
 static void each_field(const struct pb_field *message, uint32_t id,
 		       void (*fn)(const struct pb_field *f))
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, message)
 		if (f.id == id)
 			fn(&f);
-	assert(pb_dec_ok(&d));
 }
 
 static void take_descriptors_of(const struct pb_field *bundle)
@@ -199,11 +181,9 @@ static void find_stats(const struct pb_field *packet)
 
 static void print_probes(void)
 {
-	struct pb_field f, group, name;
-	struct pb_dec d;
+	struct pb_field group, name;
 
-	pb_dec_init(&d, last_stats.data, last_stats.len);
-	while (pb_dec_next(&d, &f)) {
+	for_each_valid_field (f, &last_stats) {
 		if (f.id != PB_FTRACE_STATS_PROBE_STATS)
 			continue;
 		group = get(&f, PB_FTRACE_PROBE_STATS_GROUP);
@@ -213,7 +193,6 @@ static void print_probes(void)
 		       get(&f, PB_FTRACE_PROBE_STATS_HITS).u64,
 		       get(&f, PB_FTRACE_PROBE_STATS_MISSES).u64);
 	}
-	assert(pb_dec_ok(&d));
 }
 
 int main(int argc, char **argv)

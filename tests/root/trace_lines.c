@@ -22,7 +22,7 @@
 
 #include "analyze/event_counts.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 #define MAX_DESCRIBED 65536 /* as many as there can be */
 #define FIRST_DESCRIBED 65536u
@@ -38,11 +38,7 @@ static void print_text(const struct pb_field *f)
 
 static void print_fields(const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		printf(" %" PRIu32 "=", f.id);
 		if (f.data)
 			print_text(&f);
@@ -66,11 +62,8 @@ static const char *name_of(uint32_t field)
 static void print_event(const struct pb_field *event, uint64_t cpu)
 {
 	uint64_t time = 0, pid = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, event) {
 		if (f.id == PB_FTRACE_EVENT_TIMESTAMP) {
 			time = f.u64;
 		} else if (f.id == PB_FTRACE_EVENT_PID) {
@@ -99,11 +92,9 @@ static void print_columns(const char *name, const struct pb_field *times,
 
 static void print_compact(const struct pb_field *compact, uint64_t cpu)
 {
-	struct pb_field columns[16] = {{0}}, f;
-	struct pb_dec d;
+	struct pb_field columns[16] = {{0}};
 
-	pb_dec_init(&d, compact->data, compact->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, compact)
 		if (f.id < 16)
 			columns[f.id] = f;
 	print_columns("switch", &columns[PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP],
@@ -115,12 +106,11 @@ static void print_compact(const struct pb_field *compact, uint64_t cpu)
 /* GenericEventDescriptor { field_id, event_descriptor { name = 1 } } */
 static void describe(const struct pb_field *descriptor)
 {
-	struct pb_dec d, inner;
-	struct pb_field f, g;
+	struct pb_dec inner;
+	struct pb_field g;
 	uint64_t field = 0;
 
-	pb_dec_init(&d, descriptor->data, descriptor->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, descriptor) {
 		if (!f.data) {
 			field = f.u64;
 			continue;
@@ -137,13 +127,10 @@ static void describe(const struct pb_field *descriptor)
 
 static void print_bundle(const struct pb_field *bundle)
 {
-	struct pb_field f;
 	uint64_t cpu = 0;
-	struct pb_dec d;
 
 	/* Descriptors stand behind the events that need them. */
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, bundle) {
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_CPU)
 			cpu = f.u64;
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK)
@@ -151,8 +138,7 @@ static void print_bundle(const struct pb_field *bundle)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
 			describe(&f);
 	}
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, bundle) {
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT)
 			print_event(&f, cpu);
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
@@ -162,11 +148,7 @@ static void print_bundle(const struct pb_field *bundle)
 
 static void print_stats(const struct pb_field *stats)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, stats) {
 		const char *what = f.id == PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS  ? "unknown"
 				   : f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS ? "failed"
 				   : f.id == PB_FTRACE_STATS_ATRACE_ERRORS	  ? "problem"
@@ -179,13 +161,8 @@ static void print_stats(const struct pb_field *stats)
 
 static void print_trace(const uint8_t *data, size_t len)
 {
-	struct pb_field packet, f;
-	struct pb_dec d, inner;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &packet)) {
-		pb_dec_init(&inner, packet.data, packet.len);
-		while (pb_dec_next(&inner, &f)) {
+	pb_for_each (packet, PB_BYTES(data, len)) {
+		pb_for_each (f, &packet) {
 			if (f.id == PB_TRACE_PACKET_FTRACE_EVENTS)
 				print_bundle(&f);
 			if (f.id == PB_TRACE_PACKET_FTRACE_STATS)

@@ -10,7 +10,7 @@
 
 #include "gen/fields.h"
 #include "unit/ftrace/fake_writer.h"
-#include "wire/pb_dec.h"
+#include "unit/message_fields.h"
 
 /* The bundles of a fake writer's trace, taken apart. */
 #define BUNDLES_MAX 4096
@@ -26,21 +26,17 @@ static unsigned n_bundles;
 /* How many fields of that number a message has; *ret (if not NULL) is the last one. */
 static inline unsigned bundle_fields(const struct pb_field *m, uint32_t id, struct pb_field *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	unsigned n = 0;
 
 	if (ret)
 		*ret = (struct pb_field){0};
-	pb_dec_init(&d, m->data, m->len);
-	while (pb_dec_next(&d, &f)) {
+	for_each_valid_field (f, m) {
 		if (f.id != id)
 			continue;
 		n++;
 		if (ret)
 			*ret = f;
 	}
-	assert(pb_dec_ok(&d));
 	return n;
 }
 
@@ -69,21 +65,13 @@ static inline struct bundle_view bundle_take(const struct pb_field *m)
 /* Fills bundles[] from the trace. */
 static inline void bundles_read(const struct writer *w)
 {
-	struct pb_field packet, f;
-	struct pb_dec d, inner;
-
 	n_bundles = 0;
-	pb_dec_init(&d, w->begin, fake_writer_len(w));
-	while (pb_dec_next(&d, &packet)) {
-		pb_dec_init(&inner, packet.data, packet.len);
-		while (pb_dec_next(&inner, &f))
+	for_each_valid_field (packet, PB_BYTES(w->begin, fake_writer_len(w)))
+		for_each_valid_field (f, &packet)
 			if (f.id == PB_TRACE_PACKET_FTRACE_EVENTS) {
 				assert(n_bundles < BUNDLES_MAX);
 				bundles[n_bundles++] = bundle_take(&f);
 			}
-		assert(pb_dec_ok(&inner));
-	}
-	assert(pb_dec_ok(&d));
 }
 
 /* The values of a column; gives their number. */
@@ -104,11 +92,7 @@ static inline unsigned bundle_column(const struct bundle_view *b, uint32_t id, u
 /* The i-th name of the intern table, as a field. */
 static inline struct pb_field bundle_name(const struct bundle_view *b, unsigned i)
 {
-	struct pb_field f = {0};
-	struct pb_dec d;
-
-	pb_dec_init(&d, b->compact.data, b->compact.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &b->compact)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE && i-- == 0)
 			return f;
 	return (struct pb_field){0};

@@ -12,7 +12,7 @@
 #include "ftrace/events/event_table.h"
 #include "gen/fields.h"
 #include "unit/ftrace/formats.h"
-#include "wire/pb_dec.h"
+#include "unit/message_fields.h"
 
 /* A record is compiled and encoded, and becomes text. */
 struct event_case {
@@ -62,11 +62,7 @@ static inline void event_text_value(const struct pb_field *f)
 /* A field of a GenericFtraceEvent: "a=-1", "b=4294967295u", "c='text'". */
 static inline void event_text_named(const struct pb_field *field)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, field->data, field->len);
-	while (pb_dec_next(&d, &f))
+	for_each_valid_field (f, field)
 		if (f.id == PB_GENERIC_FTRACE_EVENT_FIELD_NAME)
 			event_text_add("%.*s=", (int)f.len, (const char *)f.data);
 		else {
@@ -74,7 +70,6 @@ static inline void event_text_named(const struct pb_field *field)
 			if (f.id == PB_GENERIC_FTRACE_EVENT_FIELD_UINT_VALUE)
 				event_text_add("u");
 		}
-	assert(pb_dec_ok(&d));
 }
 
 /* Encodes a record: "1=-1 2='text' 3=<00ff>", the fields of the event's message; fields of a
@@ -103,21 +98,19 @@ static inline const char *event_text(const struct compiled_event *ev, struct enc
 	assert(pb_dec_next(&d, &f) && f.id == PB_FTRACE_EVENT_PID);
 	assert(f.u64 == load32(payload + 4));
 	assert(pb_dec_next(&d, &message) && !pb_dec_next(&d, &f) && pb_dec_ok(&d));
-	pb_dec_init(&d, message.data, message.len);
-	while (pb_dec_next(&d, &f)) {
+	for_each_valid_field (value, &message) {
 		if (message.id == PB_FTRACE_EVENT_GENERIC &&
-		    f.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME)
+		    value.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME)
 			continue;
 		if (event_text_len)
 			event_text_add(" ");
 		if (message.id == PB_FTRACE_EVENT_GENERIC) {
-			event_text_named(&f);
+			event_text_named(&value);
 			continue;
 		}
-		event_text_add("%u=", f.id);
-		event_text_value(&f);
+		event_text_add("%u=", value.id);
+		event_text_value(&value);
 	}
-	assert(pb_dec_ok(&d));
 	if (ctx->bad_field)
 		event_text_add(" bad");
 	return event_text_out;
