@@ -47,7 +47,7 @@ static const char usage[] =
 	"      --json         print rows as JSON: an array of objects for each statement\n"
 	"      --modules DIR  directory that INCLUDE PERFETTO MODULE also searches, such as a "
 	"Perfetto checkout\n"
-	"      --read-only    refuse statements that reach other files: ATTACH, PRAGMA\n"
+	"      --read-only    refuse statements that could access other files: ATTACH, PRAGMA\n"
 	"      --no-cache     import the trace again, and keep the result out of the cache\n"
 	"      --memory SIZE  memory limit for the trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help         print this help\n\n"

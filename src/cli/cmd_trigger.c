@@ -17,7 +17,7 @@ static const char usage[] =
 	"starts, stops or is cloned. The service does not report whether a session matched. A\n"
 	"running recorder also receives the names, if this user may write to its socket. It "
 	"reacts\n"
-	"to 'recorder' and to the names given with its --on.\n\n"
+	"to 'recorder' and to the names given to it with --on.\n\n"
 	"      --dir DIR          only the recorder with this directory\n"
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";

@@ -38,7 +38,7 @@ static const char usage_tail[] =
 	"      --callers F    functions: a flame graph of what called F, such as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
 	"      --machine N    only one of several machines, by its id in the table machine\n"
-	"      --all          all reports for which the trace has data; reads the trace once\n"
+	"      --all          all reports that the trace has data for, in one pass\n"
 	"      --boot -N      the trace of the last boot (-1) or an earlier one, from sonda "
 	"recorder --crash;\n"
 	"                     without NAME, prints the report 'end'\n"

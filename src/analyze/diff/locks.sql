@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- @help waits for futexes and for locks of the kernel, counted in the kernel
+-- @help waits for futexes and kernel locks, counted in the kernel
 -- @records lock-ebpf futex
 
 -- A counter "X wait time" has a counter of their number beside it, "X waits".

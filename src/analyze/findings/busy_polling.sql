@@ -5,7 +5,7 @@
 -- @needs event raw_syscalls/sys_exit
 -- @record syscalls sched
 -- @threshold share_pct 20 of the window, in which the thread ran or could have run
--- @threshold empty_per_s 2000 of such calls
+-- @threshold empty_per_s 2000 such calls
 -- @threshold empty_pct 80 of the calls of this name
 -- @words {thread} called {call} {empty_per_s} times a second with no result ({empty_pct} % of these calls)
 -- @more report syscalls -p {tid}

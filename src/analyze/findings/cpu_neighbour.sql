@@ -7,7 +7,7 @@
 -- @needs table sched
 -- @record sched
 -- @threshold share_pct 20 of the time in which the program ran or could have run
--- @threshold behind_ns 100000000 others in all
+-- @threshold behind_ns 100000000 in total
 -- @words {program} was ready to run for {behind_ns} while others had its CPU, {share_pct} % of the time in which it could have run; {neighbour} had it longest ({neighbour_ns})
 -- @more report latency -p {tid}
 WITH RECURSIVE up(upid, at, depth) AS (

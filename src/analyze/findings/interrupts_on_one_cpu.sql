@@ -4,7 +4,7 @@
 -- @record irq
 -- @threshold share_pct 5 of the CPU's time, in device interrupts and softirqs
 -- @threshold of_all_pct 90 of all device interrupts
--- @threshold per_s 500 of these
+-- @threshold per_s 500 device interrupts
 -- @threshold cpus 2 in the machine
 -- @words CPU {cpu} handled {of_all_pct} % of all device interrupts ({per_s} a second), mostly from {device}, and spent {share_pct} % of its time in them and in softirqs
 -- @more report irq

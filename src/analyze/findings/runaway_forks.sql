@@ -7,7 +7,7 @@
 -- @needs event sched/sched_process_fork or event task/task_newtask
 -- @record sched
 -- @threshold per_s 100
--- @threshold share_pct 50 of the processes, which ended within 50 ms or not at all
+-- @threshold share_pct 50 of the processes ended within 50 ms, or are still running
 -- @threshold processes 300
 -- @words {program} started {processes} processes, {per_s} a second; {short_lived} of them exited within 50 ms, {alive} are still running
 -- @more report cpu --by program

@@ -4,7 +4,7 @@
 -- @needs event block/block_rq_complete
 -- @record io
 -- @threshold share_pct 10 of the window with an outstanding request
--- @threshold mean_ns 20000000 of a request
+-- @threshold mean_ns 20000000 per request
 -- @threshold requests 10
 -- @words {requests} {op} requests to {device} took {mean_ns} on average; the slowest took {longest_ns}
 -- @more report io

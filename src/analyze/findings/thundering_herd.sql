@@ -4,7 +4,7 @@
 -- @title Thundering herd
 -- @needs event sched/sched_waking
 -- @record sched
--- @threshold share_pct 30 of these wakeups, in vain
+-- @threshold share_pct 30 of these wakeups found nothing to do
 -- @threshold threads 4 woken at once, on average
 -- @threshold per_s 5 such events
 -- @words {waker} woke {threads} threads of {process} at once, {per_s} times a second; {share_pct} % of these wakeups were in vain

@@ -5,8 +5,8 @@
 -- @title Timer slack
 -- @needs event timer/hrtimer_start
 -- @record timer sched
--- @threshold share_pct 10 of the length of the sleeps
--- @threshold per_s 5 of such sleeps
+-- @threshold share_pct 10 of the sleep
+-- @threshold per_s 5 such sleeps
 -- @threshold slack_ns 100000
 -- @words sleeps of {thread} may last {slack_ns} longer than requested ({asked_ns}): {per_s} such sleeps a second
 -- @more report latency -p {tid}

@@ -60,7 +60,7 @@ LIMIT :top + :more
 -- @by tree
 -- @on_request
 -- @top 40
--- @note from the outermost function down; --top N shows more of the smaller ones
+-- @note from the outermost function down; --top N also shows smaller ones
 $CALL_TREE('cpu down', total_n AS samples)
 
 -- @section Callers
@@ -68,7 +68,7 @@ $CALL_TREE('cpu down', total_n AS samples)
 -- @by leaf
 -- @on_request
 -- @top 40
--- @note from the function that ran up to its callers; --top N shows more of the smaller ones
+-- @note from the function that ran up to its callers; --top N also shows smaller ones
 $CALL_TREE('cpu up', total_n AS samples)
 
 -- @section Callers of a function

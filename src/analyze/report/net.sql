@@ -2,7 +2,7 @@
 -- sonda report net: packets, drops, retransmissions, and the counters of interfaces and
 -- protocols.
 --
--- @help packets, bytes, drops and TCP by connection, interfaces, protocols
+-- @help packets, bytes and drops, TCP by connection, and counters of interfaces and protocols
 -- @records net
 
 -- packets(way, device, n, len, good, utid): n packets that were given to a device, or that came

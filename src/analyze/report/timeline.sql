@@ -2,7 +2,7 @@
 -- sonda report timeline: a line of blocks for each CPU and thread. The window is divided into
 -- :width cells; cells_by has how long a CPU or thread ran, waited and was blocked in each.
 --
--- @help when each CPU and thread ran, as lines of blocks
+-- @help when each CPU and thread ran, as rows of block characters
 -- @records sched
 
 -- line(key, line, busy, ran): a character for each cell: a block for the eighths in which the key

@@ -138,7 +138,7 @@ LIMIT :top + :more
 -- @by stack
 -- @on_request
 -- @top 40
--- @note from the outermost function down; --top N shows more of the smaller ones
+-- @note from the outermost function down; --top N also shows smaller ones
 $CALL_TREE('waits down', total AS blocked_ns)
 
 -- @section Functions that ended waits

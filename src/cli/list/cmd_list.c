@@ -14,7 +14,7 @@
 #include "cli/trace/session_client.h"
 
 static const struct list_kind list_kinds[] = {
-	{"event", "events", "kernel events; --fields: with their fields", list_events},
+	{"event", "events", "kernel events (--fields adds their fields)", list_events},
 	{"group", "groups", "event groups", list_groups},
 	{"preset", "presets", "named sets of events and counters", list_presets},
 	{"source", "sources", "data sources for configs, with their options", list_sources},

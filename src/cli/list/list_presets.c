@@ -98,7 +98,7 @@ static void put_sources(struct list *l, const struct preset *s)
 }
 
 /* Writes how the preset is made, and the words for each part of it: "events, eBPF (lock-events,
- * lock-ebpf: one of them)". */
+ * lock-ebpf)". */
 static void put_preset_parts(struct list *l, const struct preset *s)
 {
 	static const char *const texts[PRESET_PARTS] = {"events", "counters", "eBPF",
@@ -117,7 +117,7 @@ static void put_preset_parts(struct list *l, const struct preset *s)
 				      preset_part_names[part]);
 	}
 	if (words.s && strchr(words.s, ','))
-		strbuf_printf(&line, " (%s: one of them)", words.s);
+		strbuf_printf(&line, " (separately: %s)", words.s);
 	list_out_add_value(&l->out, "made of", line.s);
 	strbuf_deinit(&line);
 	strbuf_deinit(&words);
