@@ -241,7 +241,7 @@ static int put_plain_kprobe(const struct kprobe_option *k, Pb__FtraceConfig *f)
 
 	if (m) {
 		/* A probe on the call and one on the return are merged into one of type BOTH. */
-		if (on_return != (m->type == PROBE_TYPE(KRETPROBE)))
+		if (k->kind == USER_PROBE_SPAN || on_return != (m->type == PROBE_TYPE(KRETPROBE)))
 			m->type = PROBE_TYPE(BOTH);
 		return 0;
 	}

@@ -217,6 +217,11 @@ TEST(what_ftrace_records)
 		 "kprobe_events { definition: 'p:mine do_sys_open flags=%dx' } "
 		 "kprobe_events { definition: 'r8:back vfs_open $retval' } "
 		 "kprobe_events { definition: 'p vfs_open' }"},
+		{"--kprobe vfs_read --kprobe-span vfs_read --kretprobe vfs_open --kprobe-span "
+		 "vfs_open --kprobe-span vfs_write --kprobe vfs_write",
+		 "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH } "
+		 "kprobe_events { probe: 'vfs_open' type: KPROBE_TYPE_BOTH } "
+		 "kprobe_events { probe: 'vfs_write' type: KPROBE_TYPE_BOTH }"},
 		/* Functions that begin like a line of kprobe_events. */
 		{"--kprobe printk --kprobe r --kprobe p10",
 		 "kprobe_events { probe: 'printk' type: KPROBE_TYPE_KPROBE } "
