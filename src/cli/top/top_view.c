@@ -296,7 +296,7 @@ size_t top_view_help_lines(void)
 
 static void put_help(size_t first, size_t height, struct strbuf *b)
 {
-	size_t n = top_view_help_lines(), room = height && n - first >= height ? height - 1 : n;
+	size_t n = top_view_help_lines(), room = height && n - first > height ? height - 1 : n;
 
 	for (size_t i = first; i < n && i < first + room; i++) {
 		size_t column = i - ARRAY_SIZE(key_help);
