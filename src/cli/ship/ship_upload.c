@@ -53,11 +53,11 @@ static int bind_spool_to_target(const struct ship_uploader *u, struct err_text *
 	strbuf_printf(&now, "s3://%s/%s\n", o->bucket, o->prefix);
 	if (r == 0 && (text.failed || now.failed))
 		r = -ENOMEM;
+	if (r == 0 && !text.len)
+		r = fs_write_all(fd, now.s, now.len) ?: fsync(fd) < 0 ? -errno : 0;
 	if (r < 0)
 		err_set(e, r, "cannot write %.300s/upload/target: %s", o->spool, strerror(-r));
-	else if (!text.len)
-		r = fs_write_all(fd, now.s, now.len) ?: fsync(fd) < 0 ? -errno : 0;
-	else if (strcmp(text.s, now.s) != 0)
+	else if (text.len && strcmp(text.s, now.s) != 0)
 		r = err_set(e, -EINVAL, "the spool %.200s belongs to %.*s; use another spool",
 			    o->spool, (int)strcspn(text.s, "\n"), text.s);
 	strbuf_deinit(&text);
