@@ -117,8 +117,9 @@ static bool ship_drop_entry(struct ship_collector *c, const char *uuid)
 }
 
 /* Returns true if an entry of `need` bytes fits: the spool has at most max_bytes then, and the file
- * system does not become nearly full. drops: drops the oldest entries until it fits. */
-static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
+ * system is not nearly full. written: the file system holds these bytes already. drops: drops the
+ * oldest entries until it fits. */
+static bool ship_make_room(struct ship_collector *c, uint64_t need, bool written, bool drops)
 {
 	struct spool_entries entries = {.of = NULL};
 	uint64_t used = 0;
@@ -132,7 +133,8 @@ static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
 	for (;;) {
 		uint64_t room = fstatvfs(c->spool.root, &fs) < 0 ? 0 : trace_file_room_of(&fs);
 
-		enough = room >= need && used + need <= c->options->max_bytes;
+		enough =
+			(written ? room > 0 : room >= need) && used + need <= c->options->max_bytes;
 		if (enough || !drops || next == entries.n || need > c->options->max_bytes)
 			break;
 		used -= MIN(used, spool_entry_bytes(&c->spool, entries.of[next].uuid));
@@ -265,9 +267,7 @@ static int ship_publish(struct ship_collector *c, int directory, const char *uui
 		    S_ISREG(st.st_mode))
 			bytes += (uint64_t)st.st_blocks * 512;
 	closedir(dir);
-	/* The files are on this file system already, but room for as many bytes more is
-	 * required. */
-	if (!ship_make_room(c, bytes, true))
+	if (!ship_make_room(c, bytes, true, true))
 		return -ENOSPC;
 	if (renameat(s->in, NEW, s->ready, uuid) < 0 || fsync(s->ready) < 0)
 		return -errno;
@@ -370,10 +370,10 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 	int r;
 
 	/* Nothing is dropped for a trace that was in the spool already. */
-	if (!ship_make_room(c, need, false)) {
+	if (!ship_make_room(c, need, false, false)) {
 		if (ship_knows_source(c, source))
 			return SHIP_TAKEN;
-		if (!ship_make_room(c, need, true))
+		if (!ship_make_room(c, need, false, true))
 			return SHIP_LATER;
 	}
 	(void)spool_remove_dir(s->in, NEW);
