@@ -300,7 +300,7 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 {
 	struct body_reader body = {.data = x->body, .len = x->body_len};
 	char text[ERROR_TEXT_SIZE] = "";
-	void *headers = make_headers(t, x);
+	void *headers;
 	long status = 0;
 	int code;
 
@@ -313,6 +313,7 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 	if (x->save_to && (ftruncate(*x->save_to, 0) < 0 || lseek(*x->save_to, 0, SEEK_SET) < 0))
 		return err_set(e, -errno, "cannot truncate the file for the download: %s",
 			       strerror(errno));
+	headers = make_headers(t, x);
 	if (!headers)
 		return err_set(e, -ENOMEM, "out of memory");
 	set_options(t, x, &body, headers);
