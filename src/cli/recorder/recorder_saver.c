@@ -306,24 +306,26 @@ static void copy_trigger(char to[static 64], const char *name)
 			*at = '_';
 }
 
-/* Returns true and notes the time if the trigger may save a snapshot now. */
-static bool recorder_saver_admit(struct recorder_saver *s, const char *trigger)
+/* Returns NULL and notes the time if the trigger may save a snapshot now, else why it may not. */
+static const char *recorder_saver_admit(struct recorder_saver *s, const char *trigger)
 {
 	uint64_t now = clock_mono_ns();
 	struct saved_trigger *t = s->triggers;
 
+	if (s->next_trigger[0])
+		return "another one is waiting to be saved";
 	while (t < s->triggers + s->n_triggers && strcmp(t->name, trigger) != 0)
 		t++;
 	if (t == s->triggers + ARRAY_SIZE(s->triggers))
-		return false;
+		return "too many triggers have saved one";
 	if (t == s->triggers + s->n_triggers) {
 		snprintf(t->name, sizeof(t->name), "%s", trigger);
 		s->n_triggers++;
 	} else if (now - t->began_ns < s->setup.pause_ms * NS_PER_MS) {
-		return false;
+		return "the last one was less than --pause ago";
 	}
 	t->began_ns = now;
-	return true;
+	return NULL;
 }
 
 static void recorder_saver_begin_next(struct recorder_saver *s)
@@ -351,15 +353,15 @@ static void recorder_saver_begin_next(struct recorder_saver *s)
 static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, const char *reason,
 				 struct alert *alert)
 {
+	const char *why;
 	char name[64];
 
 	copy_trigger(name, trigger);
-	if (s->next_trigger[0] || !recorder_saver_admit(s, name)) {
+	why = recorder_saver_admit(s, name);
+	if (why) {
 		s->counts.skipped++;
-		log_write_limited(
-			&s->skips, LOG_LEVEL_WARN,
-			"%s: no snapshot saved, because the last one was less than --pause ago",
-			reason);
+		log_write_limited(&s->skips, LOG_LEVEL_WARN, "%s: no snapshot saved, because %s",
+				  reason, why);
 		s->setup.on_done(s->setup.ctx);
 		free(alert);
 		return false;
@@ -384,12 +386,17 @@ bool recorder_saver_handle_alert(struct recorder_saver *s, const struct alert *a
 	struct alert *copy = malloc(sizeof(*copy));
 	char reason[256];
 
-	if (!copy)
-		return false;
-	*copy = *a;
 	snprintf(reason, sizeof(reason), "alert %.100s since %s", alert_find_label(a, "alertname"),
 		 a->starts_at);
 	str_make_plain(reason, strlen(reason), "");
+	if (!copy) {
+		s->counts.failed++;
+		log_write_limited(&s->skips, LOG_LEVEL_ERROR,
+				  "%s: the snapshot was not saved: out of memory", reason);
+		s->setup.on_done(s->setup.ctx);
+		return false;
+	}
+	*copy = *a;
 	return recorder_saver_queue(s, "alert", reason, copy);
 }
 

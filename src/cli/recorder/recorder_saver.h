@@ -52,6 +52,7 @@ void recorder_saver_free(struct recorder_saver *s);
 void recorder_saver_handle_trigger(struct recorder_saver *s, const char *trigger,
 				   const char *reason);
 /* The same for an alert, whose labels and start become a part of the trace. The trigger of all
- * alerts is "alert". Returns false if the snapshot was skipped, or memory runs out. */
+ * alerts is "alert". Returns false if the snapshot was skipped, or if memory runs out, which counts
+ * as a failed snapshot. */
 bool recorder_saver_handle_alert(struct recorder_saver *s, const struct alert *a);
 struct recorder_saver_counts recorder_saver_counts(const struct recorder_saver *s);

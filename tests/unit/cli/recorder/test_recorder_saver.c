@@ -76,6 +76,39 @@ DIR_TEST(a_trigger_waits_for_its_pause)
 	end();
 }
 
+/* Handles a trigger. Returns what was logged, until the next call. */
+static const char *trigger_and_read_log(const char *dir, const char *trigger)
+{
+	static char text[1024];
+	char path[PATH_MAX];
+	int saved = dup(STDERR_FILENO), fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/log", dir);
+	fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && saved >= 0);
+	dup2(fd, STDERR_FILENO);
+	recorder_saver_handle_trigger(saver, trigger, "why");
+	dup2(saved, STDERR_FILENO);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	assert_true(n >= 0);
+	text[n] = '\0';
+	close(saved);
+	close(fd);
+	return text;
+}
+
+DIR_TEST(the_log_says_why_a_snapshot_was_skipped)
+{
+	begin(dir, 60000);
+	recorder_saver_handle_trigger(saver, "a", "first");
+	assert_non_null(strstr(trigger_and_read_log(dir, "a"), "less than --pause ago"));
+	recorder_saver_handle_trigger(saver, "b", "another waits for the first");
+	assert_non_null(strstr(trigger_and_read_log(dir, "c"), "another one is waiting"));
+	await(2);
+	end();
+}
+
 DIR_TEST(names_of_triggers_are_no_paths)
 {
 	begin(dir, 0);
