@@ -478,7 +478,7 @@ int alert_intake_read_token(const char *path, char **ret, struct err_text *e)
 	if (r == 0) {
 		text.s[len] = '\0';
 		*ret = strbuf_take(&text);
-		r = *ret ? 0 : -ENOMEM;
+		r = *ret ? 0 : err_set(e, -ENOMEM, "out of memory");
 	}
 	strbuf_deinit(&text);
 	return r;
