@@ -238,13 +238,32 @@ static int dat_write_options(int fd, const struct crash_dat_facts *facts, uint64
 	return r;
 }
 
+/* Writes the table of the places, which dat_write_options() has left empty. */
+static int dat_write_places(int fd, const struct dat_place *places, size_t n, uint64_t table)
+{
+	const char *at = (const char *)places;
+	size_t left = n * sizeof(*places);
+
+	while (left) {
+		ssize_t written = pwrite(fd, at, left, (off_t)table);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		at += written;
+		left -= (size_t)written;
+		table += (uint64_t)written;
+	}
+	return 0;
+}
+
 int crash_dat_finish(int fd, const char *instance, const struct crash_dat_facts *facts,
 		     struct crash_dat_pages *ret, struct err_text *e)
 {
 	_cleanup_(freep) struct dat_place *places = calloc(CPUS_MAX, sizeof(*places));
 	struct crash_dat_pages all = {0};
 	uint64_t table;
-	size_t size = facts->n_cpus * sizeof(*places);
 	int r = !places ? -ENOMEM : facts->n_cpus > CPUS_MAX ? -EBADMSG : 0;
 
 	if (r == 0)
@@ -253,7 +272,9 @@ int crash_dat_finish(int fd, const char *instance, const struct crash_dat_facts 
 		r = dat_copy_pages(fd, instance, i, &places[i], &all.pages);
 		all.cpus += places[i].size > 0;
 	}
-	if (r == 0 && (pwrite(fd, places, size, (off_t)table) != (ssize_t)size || fsync(fd) < 0))
+	if (r == 0)
+		r = dat_write_places(fd, places, facts->n_cpus, table);
+	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r < 0)
 		return err_set(e, r, "cannot save the ring buffer of instance %.200s: %s", instance,

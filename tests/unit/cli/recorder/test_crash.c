@@ -4,6 +4,7 @@
  * kernel wrote.
  */
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "base/system/fs.h"
 #include "cli/recorder/crash_boots.h"
@@ -18,6 +19,16 @@ static struct crash_ring ring;
 static struct crash_saved saved;
 static char root[PATH_MAX], dir[PATH_MAX], proc[PATH_MAX];
 static const char *const roots[] = {root, NULL};
+static size_t pwrite_max; /* bytes of a call; 0: not limited */
+
+/* Replaces libc's: writes less than it is asked to, as a disk that is nearly full. */
+ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	struct iovec part = {(void *)data, pwrite_max ? MIN(len, pwrite_max) : len};
+
+	errno = 0;
+	return pwritev(fd, &part, 1, offset);
+}
 
 static void put(const char *name, const char *text)
 {
@@ -211,6 +222,19 @@ TEST_WITH(the_boot_before_is_saved_once, setup, temp_dir_teardown)
 
 	assert_int_equal(crash_save_last(&ring, dir, &saved, &e), 0);
 	assert_string_equal(saved.id, "");
+}
+
+TEST_WITH(the_table_of_the_pages_is_written_in_parts, setup, temp_dir_teardown)
+{
+	arm();
+	reboot();
+	put_pages(0);
+	pwrite_max = 7;
+	assert_int_equal(crash_save_last(&ring, dir, &saved, &e), 0);
+	pwrite_max = 0;
+	if (!saved.path[0])
+		fail_msg("%s", saved.why);
+	assert_true(saved.events > 100);
 }
 
 TEST_WITH(a_damaged_page_is_counted, setup, temp_dir_teardown)
