@@ -329,6 +329,7 @@ static void session_client_on_observed(void *ctx, int error, const void *data, s
 
 	if (!last)
 		events = answer_unpack(&pb__observable_events__descriptor, &error, data, len);
+	/* A service that refuses the request will not report the start. */
 	if (error || (events && events->all_data_sources_started))
 		c->started = true;
 	if (events && events->clone_trigger_hit && c->on_hit)

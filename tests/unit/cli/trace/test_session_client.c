@@ -224,6 +224,19 @@ FIXTURE_TEST(refusals_are_reported)
 	assert_string_equal(e.text, "the tracing service refused the snapshot: no reason given");
 }
 
+/* Such a service will not report the start, so nothing is waited for. */
+FIXTURE_TEST(refused_subscription_ends_the_wait_for_the_start)
+{
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct err_text e;
+
+	x->service.refuse = "ObserveEvents";
+	begin(x);
+	assert_int_equal(session_client_watch_start(x->client, &e), 0);
+	assert_int_equal(session_client_enable(x->client, &config, -1, &e), 0);
+	assert_int_equal(session_client_await_start(x->client, 60000, &e), 0);
+}
+
 FIXTURE_TEST(service_that_disconnects_is_reported)
 {
 	Pb__TracingServiceState *s;
