@@ -184,6 +184,8 @@ UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 EBPF_TESTS_PURE := none counter histogram top_n errors ebpf_config thresholds
 EBPF_TESTS_OUT := $(if $(filter yes,$(EBPF)),,$(filter-out \
 	$(foreach f,$(EBPF_TESTS_PURE),%/test_$(f).c),$(wildcard tests/unit/ebpf/test_*.c tests/unit/ebpf/*/test_*.c)))
+EBPF_TESTS_OUT += $(if $(filter yes,$(EBPF)),,tests/unit/stacks/test_sample_program.c \
+	tests/unit/stacks/waits/test_waits_program.c)
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c tests/fuzz/live/*.c bench/*.c)

@@ -146,8 +146,6 @@ static int object_set_error(const struct ebpf_object *o, int r, const char *what
 		       *line ? ": " : "", line);
 }
 
-DEFINE_DESTRUCTOR(struct ebpf_object *, ebpf_object_free)
-
 /* Refuses a program with a pinned map, which would outlive the recording, or belong to another
  * process. */
 static int refuse_pinned_maps(const struct ebpf_object *o, struct err_text *e)

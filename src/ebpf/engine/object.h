@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/mem.h"
 #include "ebpf/engine/features.h"
 #include "subjects/subject.h"
 
@@ -85,6 +86,7 @@ int ebpf_object_run(const struct ebpf_object *o, const char *program, uint32_t c
 		    uint64_t argument);
 /* Detaches and unloads. No-op for NULL. */
 void ebpf_object_free(struct ebpf_object *o);
+DEFINE_DESTRUCTOR(struct ebpf_object *, ebpf_object_free)
 
 /* Returns the descriptor of a map of a loaded object, owned by the object, or -ENOENT. */
 int ebpf_object_map(const struct ebpf_object *o, const char *map);

@@ -121,26 +121,25 @@ static int use_unwind_tables(struct ebpf_object *o, const struct unwind_maps *ta
 	return r ? r : ebpf_object_use_map(o, "unwind_state", tables->state_fd);
 }
 
+/* Opens and loads an image as the object of p. Returns 0, or -errno and sets why. */
 static int load_image(struct sample_program *p, const struct sample_program_config *c,
 		      const struct ebpf_image *image, struct err_text *why)
 {
 	const struct ebpf_scope scope = make_scope(c->subject);
-	int r = ebpf_object_open(image, &p->object, why);
+	_cleanup_(ebpf_object_freep) struct ebpf_object *o = NULL;
+	int r = ebpf_object_open(image, &o, why);
 
 	if (r < 0)
 		return r;
-	r = use_unwind_tables(p->object, c->tables);
+	r = use_unwind_tables(o, c->tables);
 	if (r < 0)
 		return err_set(why, r, "cannot set up the unwind tables");
-	ebpf_object_resize(p->object, "samples", (uint32_t)c->ring_size);
-	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
-	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
-				  sizeof(c->n_followers));
-	r = ebpf_object_load(p->object, &scope, sample_program_choose_switches(c), why);
-	if (r < 0) {
-		ebpf_object_free(p->object);
-		p->object = NULL;
-	}
+	ebpf_object_resize(o, "samples", (uint32_t)c->ring_size);
+	ebpf_object_resize(o, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
+	ebpf_object_set_constants(o, ".rodata.samples", &c->n_followers, sizeof(c->n_followers));
+	r = ebpf_object_load(o, &scope, sample_program_choose_switches(c), why);
+	if (r == 0)
+		p->object = TAKE_PTR(o);
 	return r;
 }
 

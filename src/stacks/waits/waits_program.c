@@ -119,6 +119,7 @@ struct load_args {
 	const struct ebpf_features *features;
 };
 
+/* Opens and loads a variant as the object of p. Returns 0, or -errno and sets e. */
 static int load_variant(struct waits_program *p, const struct load_args *a,
 			const struct ebpf_variant *variant, struct err_text *e)
 {
@@ -130,22 +131,20 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 		.n_later_pids = a->config->follows_children ? WAITS_CHILDREN_MAX : 0,
 		.subject = &a->config->subject,
 	};
-	int r = ebpf_object_open(&variant->image, &p->object, e);
+	_cleanup_(ebpf_object_freep) struct ebpf_object *o = NULL;
+	int r = ebpf_object_open(&variant->image, &o, e);
 
 	if (r < 0)
 		return r;
-	r = use_unwind_tables(p->object, a->tables);
+	r = use_unwind_tables(o, a->tables);
 	if (r < 0)
 		return err_set(e, r, "cannot set up the unwind tables");
 	memcpy(settings.own, a->own, sizeof(settings.own));
-	ebpf_object_set_constants(p->object, ".rodata.waits", &settings, sizeof(settings));
-	ebpf_object_set_constants(p->object, ".data.waits", &p->budget, sizeof(p->budget));
-	r = ebpf_object_load(p->object, &scope, prepare_object(p->object, a->config, a->features),
-			     e);
-	if (r < 0) {
-		ebpf_object_free(p->object);
-		p->object = NULL;
-	}
+	ebpf_object_set_constants(o, ".rodata.waits", &settings, sizeof(settings));
+	ebpf_object_set_constants(o, ".data.waits", &p->budget, sizeof(p->budget));
+	r = ebpf_object_load(o, &scope, prepare_object(o, a->config, a->features), e);
+	if (r == 0)
+		p->object = TAKE_PTR(o);
 	return r;
 }
 
