@@ -104,14 +104,14 @@ static struct process *processes_find_or_add(struct process_table *s, uint32_t p
 	if (p)
 		return p;
 	p = HASH_COUNT(s->all) < PROCESSES_LIMIT ? calloc(1, sizeof(*p)) : NULL;
-	if (!p) {
-		s->ignored++;
-		return NULL;
+	if (p) {
+		p->pid = pid;
+		HASH_ADD(hh, s->all, pid, sizeof(p->pid), p);
+		if (!p->hh.tbl)
+			free(TAKE_PTR(p));
 	}
-	p->pid = pid;
-	HASH_ADD(hh, s->all, pid, sizeof(p->pid), p);
-	if (!p->hh.tbl)
-		free(TAKE_PTR(p));
+	if (!p)
+		s->ignored++;
 	return p;
 }
 
