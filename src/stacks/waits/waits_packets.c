@@ -495,7 +495,7 @@ void waits_packets_write_stats(struct waits_session *s, const struct waits_count
 		{PB_WAITS_STATS_WAITS, c->lost.switches},
 		{PB_WAITS_STATS_SINGLE_WAITS, s->n_written},
 		{PB_WAITS_STATS_LEFT_OUT, s->config.has_waits ? c->lost.left_out : 0},
-		{PB_WAITS_STATS_RING_FULL, c->lost.ring_full},
+		{PB_WAITS_STATS_RING_FULL, c->lost.ring_full + s->n_waits_lost},
 		{PB_WAITS_STATS_NO_BEGIN, c->lost.no_slot},
 		{PB_WAITS_STATS_NO_END, c->lost.no_end},
 		{PB_WAITS_STATS_NO_WAKING, c->lost.no_waking},

@@ -53,6 +53,7 @@ struct waits_program {
 	struct map_reader tables[WAITS_TABLES];
 	struct waits_budget budget;
 	bool is_lowered;
+	uint64_t n_waits_lost, n_stacks_lost; /* records that found no memory */
 	int pids_fd; /* borrowed: map of the processes that are recorded; -1: of all */
 	double max_overhead_percent;
 	uint32_t n_cpus; /* possible ones */
@@ -280,26 +281,35 @@ bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pi
 
 /* ---- records ---- */
 
-/* Adds a record. Returns false if the queue is full with it, or the record is lost for lack of
- * memory. */
-static bool queue_add(struct waits_queue *q, const void *record, size_t size)
+/* Adds a record to the queue of the read, or counts it as lost. Returns 0 or -ENOMEM. */
+static int queue_add(struct waits_program *p, const void *record, size_t size)
 {
+	const uint32_t *type = record;
+	struct waits_queue *q = p->queue;
 	uint64_t head = size;
 	size_t room = sizeof(head) + (size + 7) / 8 * 8;
 
-	if (array_reserve(&q->bytes, &q->cap, q->n + room, 1) < 0)
-		return false;
+	if (array_reserve(&q->bytes, &q->cap, q->n + room, 1) < 0) {
+		if (*type == WAIT_RECORD_STACK)
+			p->n_stacks_lost++;
+		else
+			p->n_waits_lost++;
+		return -ENOMEM;
+	}
 	memcpy(q->bytes + q->n, &head, sizeof(head));
 	memcpy(q->bytes + q->n + sizeof(head), record, size);
 	q->n += room;
-	return q->n < WAITS_QUEUE_MAX;
+	return 0;
 }
 
+/* Ends the read with an error if the queue is full, or memory runs out. libbpf consumes the record
+ * in any case. */
 static int on_record(void *ctx, void *record, size_t size)
 {
 	struct waits_program *p = ctx;
+	int r = queue_add(p, record, size);
 
-	return queue_add(p->queue, record, size) ? 0 : -E2BIG;
+	return r == 0 && p->queue->n >= WAITS_QUEUE_MAX ? -E2BIG : r;
 }
 
 void waits_program_read_records(struct waits_program *p, struct waits_queue *q)
@@ -315,7 +325,7 @@ void waits_program_read_records(struct waits_program *p, struct waits_queue *q)
 
 static void add_open_wait(struct waits_program *p, const struct wait_event *e)
 {
-	(void)queue_add(p->queue, e, sizeof(*e));
+	(void)queue_add(p, e, sizeof(*e));
 }
 
 /* Adds the waits that still last to the queue. The iterator sends stacks through the ring, so the
@@ -328,7 +338,9 @@ void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 	(void)run_iterator(p, "open_waits", add_open_wait);
 	p->queue = NULL;
 	waits_program_read_records(p, q);
-	if (array_reserve(&q->bytes, &q->cap, q->n + open.n, 1) == 0 && open.n) {
+	if (array_reserve(&q->bytes, &q->cap, q->n + open.n, 1) < 0) {
+		p->n_waits_lost += open.n / (sizeof(uint64_t) + sizeof(struct wait_event));
+	} else if (open.n) {
 		memcpy(q->bytes + q->n, open.bytes, open.n);
 		q->n += open.n;
 	}
@@ -429,6 +441,8 @@ void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret
 	*ret = (struct waits_counts){.budget = p->budget, .is_lowered = p->is_lowered};
 	(void)run_cost_end_measurement(&p->cost, p->object);
 	(void)map_cpus_sum(&p->cpus, &ret->lost);
+	ret->lost.ring_full += p->n_waits_lost;
+	ret->lost.stack_lost += p->n_stacks_lost;
 	ret->run_ns = p->cost.run_ns;
 	ret->runs = p->cost.runs;
 	ret->measured_ns = p->cost.measured_ns;

@@ -29,7 +29,7 @@ uint32_t waits_program_table_max(unsigned table);
 size_t waits_program_key_size(unsigned table);
 
 struct waits_counts {
-	struct waits_cpu lost; /* of all CPUs */
+	struct waits_cpu lost; /* of all CPUs, and records that found no memory */
 	struct waits_budget budget; /* the limits now */
 	bool is_lowered;
 	uint64_t run_ns, runs; /* of the programs while their cost was measured */

@@ -176,6 +176,8 @@ static void add_wait(struct waits_session *s, const struct wait_event *e)
 	request_futex_name(s, e);
 	if (array_reserve(&s->waits, &s->cap_waits, s->n_waits + 1, sizeof(*s->waits)) == 0)
 		s->waits[s->n_waits++] = *e;
+	else
+		s->n_waits_lost++;
 }
 
 bool waits_records_handle_queue(struct stack_session *base)

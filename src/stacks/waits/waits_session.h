@@ -88,6 +88,7 @@ struct waits_session {
 	uint64_t totals_due; /* CLOCK_BOOTTIME */
 	bool writes_totals; /* the round ends with the totals */
 	uint64_t n_written; /* single waits */
+	uint64_t n_waits_lost; /* single waits that found no memory */
 	uint64_t n_stacks_lost; /* totals and waits whose stack never came */
 	struct waits_counts counts; /* when the programs were removed */
 };

@@ -192,6 +192,19 @@ void ring_buffer__free(struct ring_buffer *r)
 {
 }
 
+static struct waits_program *new_program(void)
+{
+	const uint32_t own[WAITS_OWN_MAX] = {0};
+	const struct waits_config c = {0};
+	struct waits_program *p = NULL;
+	struct err_text e;
+
+	n_opened = n_freed = 0;
+	if (waits_program_new(&c, own, NULL, "", &p, &e) < 0)
+		fail_msg("%s", e.text);
+	return p;
+}
+
 TEST(each_object_that_cannot_use_the_tables_is_freed)
 {
 	const struct unwind_maps tables = {.rows_fd = -1};
@@ -207,4 +220,54 @@ TEST(each_object_that_cannot_use_the_tables_is_freed)
 	assert_string_equal(e.text, "cannot set up the unwind tables");
 	assert_int_equal(n_opened, 2);
 	assert_int_equal(n_freed, 2);
+}
+
+TEST(records_that_find_no_memory_are_counted)
+{
+	static const struct wait_event wait = {.type = WAIT_RECORD_EVENT};
+	static const struct wait_stack stack = {.type = WAIT_RECORD_STACK};
+	struct waits_program *p = new_program();
+	struct waits_queue q = {0};
+	struct waits_counts counts;
+
+	ring[0] = ring[2] = ring[3] = &wait.type;
+	ring[1] = &stack.type;
+	n_ring = 4;
+	is_out_of_memory = true;
+	waits_program_read_records(p, &q);
+	waits_program_read_records(p, &q);
+	assert_int_equal(ring_at, 2);
+	waits_program_read_counts(p, &counts);
+	assert_int_equal(counts.lost.ring_full, 101);
+	assert_int_equal(counts.lost.stack_lost, 201);
+	/* The next records have memory again. */
+	is_out_of_memory = false;
+	waits_program_read_records(p, &q);
+	assert_int_equal(ring_at, 4);
+	assert_int_equal(q.n, 2 * (sizeof(uint64_t) + sizeof(wait)));
+	waits_program_read_counts(p, &counts);
+	assert_int_equal(counts.lost.ring_full, 101);
+	free(q.bytes);
+	waits_program_free(p);
+	assert_int_equal(n_freed, n_opened);
+}
+
+TEST(waits_that_still_last_are_counted_if_they_find_no_memory)
+{
+	struct waits_program *p = new_program();
+	struct waits_queue q = {0};
+	struct waits_counts counts;
+
+	open_wait = (struct wait_event){.type = WAIT_RECORD_EVENT};
+	n_ring = 0;
+	waits_program_end_waits(p, &q);
+	assert_int_equal(q.n, sizeof(uint64_t) + sizeof(open_wait));
+	is_out_of_memory = true;
+	waits_program_end_waits(p, &q);
+	is_out_of_memory = false;
+	assert_int_equal(q.n, sizeof(uint64_t) + sizeof(open_wait));
+	waits_program_read_counts(p, &counts);
+	assert_int_equal(counts.lost.ring_full, 101);
+	free(q.bytes);
+	waits_program_free(p);
 }
