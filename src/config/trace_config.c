@@ -23,12 +23,12 @@ static int load_bytes(const char *name, const void *data, size_t len, struct str
 {
 	int r = unpack_untrusted(&pb__trace_config__descriptor, data, len, ret);
 
-	if (r < 0)
+	if (r == -EBADMSG)
 		strbuf_printf(errors,
 			      "%s: error: neither a serialized trace config nor text: some of its "
 			      "bytes are not printable (--txt forces it to be read as text)\n",
 			      name);
-	return r < 0 ? -EINVAL : 0;
+	return r == -EBADMSG ? -EINVAL : r;
 }
 
 int trace_config_load(const char *name, const void *data, size_t len, enum trace_config_form form,

@@ -4,11 +4,23 @@
 #include "config/limits.h"
 #include "config/text.h"
 #include "config/trace_config.h"
+#include "config/unpack.h"
 #include "unit/test.h"
 
 #define MAX_CONFIG (1 << 20)
 
 static struct strbuf errors;
+
+static bool is_out_of_memory;
+
+int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, size_t len,
+		     ProtobufCMessage **ret_message)
+{
+	size_t bytes;
+
+	return is_out_of_memory ? -ENOMEM
+				: unpack_limited(type, data, len, SIZE_MAX, ret_message, &bytes);
+}
 
 static int clear_errors(void **state)
 {
@@ -57,6 +69,20 @@ FIXTURE_TEST(bytes_are_recognised)
 	assert_int_equal(c->duration_ms, 5);
 	assert_int_equal(c->base.n_unknown_fields, 1);
 	pb__trace_config__free_unpacked(c, NULL);
+}
+
+FIXTURE_TEST(lack_of_memory_is_not_an_error_of_the_config)
+{
+	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40};
+	Pb__TraceConfig *c = NULL;
+
+	is_out_of_memory = true;
+	assert_int_equal(
+		trace_config_load("f", bytes, sizeof(bytes), TRACE_CONFIG_DETECT, &errors, &c),
+		-ENOMEM);
+	is_out_of_memory = false;
+	assert_null(c);
+	assert_int_equal(errors.len, 0);
 }
 
 FIXTURE_TEST(what_is_not_text_can_be_read_as_text_all_the_same)
