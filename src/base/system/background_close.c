@@ -170,7 +170,9 @@ int background_close_start(void)
 	closing.finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = closing.finished_fd < 0 ? -errno : start_threads();
 	if (r < 0) {
-		free(slots); /* threads that were started wait forever */
+		/* Threads that were started wait forever. They do not use the eventfd. */
+		closep(&closing.finished_fd);
+		free(slots);
 		return r;
 	}
 	pthread_atfork(NULL, NULL, disable_in_child);

@@ -7,8 +7,21 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 
+#include "base/core/thread.h"
 #include "base/system/background_close.h"
 #include "unit/test.h"
+
+static bool refuses_threads;
+
+int thread_start(pthread_t *ret, size_t stack_bytes, void *(*run)(void *arg), void *arg)
+{
+	pthread_t thread;
+	int r = refuses_threads ? EAGAIN : pthread_create(&thread, NULL, run, arg);
+
+	if (r == 0)
+		pthread_detach(thread);
+	return -r;
+}
 
 /* Makes a pipe, of which the writing end is to be closed. */
 static int writing_end(int *ret_reader)
@@ -64,6 +77,26 @@ TEST(without_threads_it_is_closed_at_once)
 	assert_int_equal(background_close_count_waiting(1), 0);
 	background_close(-1, 1);
 	close(reader);
+}
+
+/* Returns the descriptor that the next open file gets. */
+static int next_fd(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+TEST(a_failed_start_leaves_nothing_open)
+{
+	int before = next_fd();
+
+	refuses_threads = true;
+	assert_int_equal(background_close_start(), -EAGAIN);
+	refuses_threads = false;
+	assert_int_equal(background_close_finished_fd(), -1);
+	assert_int_equal(next_fd(), before);
 }
 
 TEST(threads_close_all)
