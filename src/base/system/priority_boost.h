@@ -59,11 +59,18 @@ struct priority_boost_state {
  * process drops its privileges. */
 void priority_boost_init(void);
 
-/* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns
- * 0, or -errno (-EPERM, -EACCES) with nothing changed; only PRIORITY_BOOST_NONE ends the boost in
- * *s even if the kernel refuses to restore the settings. If real-time scheduling is not allowed,
- * PRIORITY_BOOST_BUDGETED is nice -20. PRIORITY_BOOST_BUDGETED does not change a thread that was
- * real-time originally. For such a thread PRIORITY_BOOST_FIFO has no budget. */
+/*
+ * Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. If
+ * real-time scheduling is not allowed, PRIORITY_BOOST_BUDGETED is nice -20. PRIORITY_BOOST_BUDGETED
+ * does not change a thread that was real-time originally. For such a thread PRIORITY_BOOST_FIFO has
+ * no budget.
+ *
+ * Returns 0, or -errno (-EPERM, -EACCES) with nothing changed. Only PRIORITY_BOOST_NONE ends the
+ * boost in *s even if the kernel refuses to restore the settings, as it does if the boost was below
+ * the original settings and the thread lacks the right to raise them. The thread keeps its current
+ * settings, and the next call saves them as the original ones. The next boost therefore needs no
+ * right to return to the former settings.
+ */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
 /* Enforces the budget. Call it in each iteration of the thread's loop; it reads the clock. */

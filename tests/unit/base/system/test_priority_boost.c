@@ -169,6 +169,23 @@ static void without_the_right(int nice)
 	STEP(7, priority_boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
+/* A user may lower the priority with which it was started, but not raise it again. The next boosts
+ * then count from the lowered priority. */
+static void refused_return(int nice)
+{
+	const struct rlimit no = {0, 0};
+	struct priority_boost_state p = {0};
+
+	STEP(1, priority_boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(2, setrlimit(RLIMIT_NICE, &no) == 0 && setrlimit(RLIMIT_RTPRIO, &no) == 0);
+	STEP(3, setuid(65534) == 0);
+	STEP(4, priority_boost_apply(&p, none) < 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(5, !p.active && nice < -5);
+	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(7, priority_boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(8, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, -5));
+}
+
 static void in_a_child(const char *name, void (*steps)(int nice), int nice)
 {
 	int status;
@@ -214,6 +231,7 @@ TEST(a_boost_comes_and_goes)
 		{"a callback that does not end is cut off", cut_off, 2, false},
 		{"real time that was there before stays", found_in_real_time, 0, false},
 		{"where real time is not allowed", nice_alone, 0, true},
+		{"a refused return", refused_return, -10, true},
 	};
 
 	if (!may_boost())
