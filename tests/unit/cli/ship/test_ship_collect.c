@@ -4,7 +4,6 @@
 
 #include <sys/statvfs.h>
 
-#include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "unit/temp_dir.h"
 #include "unit/test.h"
@@ -18,7 +17,7 @@ static uint64_t used;
 static int add_used(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	if (type == FTW_F)
-		used += (uint64_t)st->st_blocks * 512;
+		used += (uint64_t)st->st_size;
 	return 0;
 }
 
