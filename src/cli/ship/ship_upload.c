@@ -53,8 +53,12 @@ static int bind_spool_to_target(const struct ship_uploader *u, struct err_text *
 	strbuf_printf(&now, "s3://%s/%s\n", o->bucket, o->prefix);
 	if (r == 0 && (text.failed || now.failed))
 		r = -ENOMEM;
-	if (r == 0 && !text.len)
+	if (r == 0 && !text.len) {
 		r = fs_write_all(fd, now.s, now.len) ?: fsync(fd) < 0 ? -errno : 0;
+		/* A part of the text would be taken for another target. */
+		if (r < 0)
+			(void)!ftruncate(fd, 0);
+	}
 	if (r < 0)
 		err_set(e, r, "cannot write %.300s/upload/target: %s", o->spool, strerror(-r));
 	else if (text.len && strcmp(text.s, now.s) != 0)
