@@ -293,8 +293,8 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 		i = 1;
 	} else if (o->boot && n) {
 		return err_set(e, -EINVAL,
-			       "--boot selects the trace, so '%.80s' must be a report, and there "
-			       "is none of that name",
+			       "--boot selects the trace, so '%.80s' must be the name of a "
+			       "report; sonda help report lists them",
 			       words[0]);
 	} else if (o->boot && !o->all && o->format != REPORT_HTML) {
 		o->report = report_find("end");

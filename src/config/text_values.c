@@ -302,7 +302,7 @@ static const char *unescape_one(const char **p, const char *end, struct strbuf *
 		strbuf_put_utf8(out, v);
 		return NULL;
 	default:
-		return "no such escape in a string";
+		return "unknown escape sequence in a string";
 	}
 }
 

@@ -290,7 +290,7 @@ static void print_relay_help(FILE *out)
 static int parse_permissions(struct relay_options *o, char *text)
 {
 	char *mode = strchr(text, ':');
-	struct err_text e = {"it must be GROUP:MODE, as in sonda:0660"};
+	struct err_text e = {"expected GROUP:MODE, as in sonda:0660"};
 
 	if (mode)
 		*mode++ = '\0';

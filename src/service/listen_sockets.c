@@ -23,7 +23,7 @@
 
 /* ---- permissions ---- */
 
-#define FORM "it must be PGROUP:PMODE:CGROUP:CMODE, as in perfetto:0666:perfetto:0660"
+#define FORM "expected PGROUP:PMODE:CGROUP:CMODE, as in perfetto:0666:perfetto:0660"
 
 int socket_permissions_parse(const char *text, struct sock_permissions ret[static 2],
 			     struct err_text *e)

@@ -31,7 +31,7 @@ recorder() { # OPTION... <CONFIG: sets pid; its words come to $dir/log
   "$BIN/sonda" record -c - "$@" <&0 2>"$dir/log" &
   pid=$!
   PIDS+=("$pid")
-  until_true logged 'a snapshot is saved at trigger' && until_true all_record
+  until_true logged 'a snapshot is saved on trigger' && until_true all_record
 }
 all_record() {
   local tracing

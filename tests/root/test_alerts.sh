@@ -98,7 +98,7 @@ start_session() {
   local probes=${PIDS[-1]}
   "$SONDA" record -c "$TMP/session.cfg" -o "$TMP/snap.pftrace" >"$TMP/session.log" 2>&1 </dev/null &
   PIDS+=($!)
-  wait_for grep -q 'a snapshot is saved at trigger' "$TMP/session.log" &&
+  wait_for grep -q 'a snapshot is saved on trigger' "$TMP/session.log" &&
     wait_for grep -qs '^1' "$TRACEFS/instances/sonda-$probes-"*/events/task/task_rename/enable
 }
 start_daemon TRACED_NOTIFY_FD "$TMP/sondad.log" "$BIN/sondad" && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" &&

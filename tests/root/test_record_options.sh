@@ -102,7 +102,7 @@ check "what does not exist is reported with the nearest, and the rest records" $
 record 2 sched sleep 5 && said "'sleep' is a program, not an event; put a command after --" && [ ! -e "$TMP/trace" ]
 check "a command without its --" $?
 
-record 2 'sched:*' '!*' -- true && said "name other events, too" && [ ! -e "$TMP/trace" ]
+record 2 'sched:*' '!*' -- true && said "name at least one other event" && [ ! -e "$TMP/trace" ]
 check "nothing is left" $?
 
 # ---- what restricts and accompanies them ----

@@ -164,7 +164,7 @@ def refused(s, name, tool, arguments, reason):
 def hostile_arguments(s, traces, outside):
     secret = os.path.join(outside, "secret.pf")
     for name, trace, reason in (
-            ("a name with ..", "../outside/secret.pf", "is outside of the directories"), ("more of it", "planted/../../outside/secret.pf", "is outside of the directories"),
+            ("a name with ..", "../outside/secret.pf", "is outside the given directories"), ("more of it", "planted/../../outside/secret.pf", "is outside the given directories"),
             ("an absolute name outside", secret, "the directories contain no trace"), ("/etc/passwd", "/etc/passwd", "the directories contain no trace"),
             ("a name that only begins as the directory", traces + "x/app.pf", "the directories contain no trace"),
             ("a link", "link.pf", "symbolic link"), ("a link to a directory", "dir_link/secret.pf", "symbolic link"),

@@ -169,7 +169,7 @@ verdict "--json: not beside the trace on standard output" $?
 # ---- what cannot record anything
 
 echo 'buffers { size_kb: 64 }' >"$TMP/none"
-sonda 2 record -c "$TMP/none" && says 'no data_sources: nothing to record' && ! ls trace-* 2>/dev/null
+sonda 2 record -c "$TMP/none" && says 'has no data_sources: nothing to record' && ! ls trace-* 2>/dev/null
 verdict "record: a config without a data source is refused at once" $?
 sonda 2 record --syscalls -o x sched && says "--syscalls needs a value, but '-o' follows" && sonda 2 stop -o --socket x
 verdict "an option's value that is an option is not swallowed" $?

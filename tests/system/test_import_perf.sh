@@ -57,7 +57,7 @@ verdict "lost samples are counted" $?
 # ---- context switches ----
 
 make_data --switches && run_import perf.data && says "6 events and 5 samples from 2 CPUs; 0 lost, 0 not imported" &&
-  says "no priority and no kind of sleep"
+  says "neither priorities nor sleep states"
 same "$(ask 'select ts - 5000000000, cpu, dur, tid, end_state from sched join thread using (utid) where tid > 0 order by ts')" \
   $'100,0,100,100,R\n200,0,100,200,S\n300,0,100,100,S\n500,0,100,201,S'
 verdict "context switches of all CPUs are switches, also of a thread that ends" $?

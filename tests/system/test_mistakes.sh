@@ -94,7 +94,7 @@ rows <<'END'
 2 | record -p nosuchprogram sched | -p: no process is named .nosuchprogram.
 2 | record --clock tsc sched | --clock tsc is not supported; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
-2 | record !sched | excludes all events named before it; name other events
+2 | record !sched | excludes all events named before it; name at least one other event
 2 | record --filter x>1 sched | --filter must follow the event
 2 | record sched_switch --trigger stop | unknown action .stop.; the actions are
 2 | record -a -p 1 sched | -a and -p cannot be combined

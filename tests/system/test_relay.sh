@@ -21,7 +21,7 @@ check "without a service it does not start" refuses 1 "PERFETTO_RELAY_SOCK_NAME 
 export PERFETTO_RELAY_SOCK_NAME=127.0.0.1:1
 check "producers of this machine need a unix socket" refuses 1 "must be a unix socket" env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:20001 "$relay"
 check "it does not relay to itself" refuses 1 "is the address of both the service and" env PERFETTO_RELAY_SOCK_NAME="$TMP/p" "$relay"
-check "permissions have two parts" refuses 2 "it must be GROUP:MODE" "$relay" --set-socket-permissions root
+check "permissions have two parts" refuses 2 "expected GROUP:MODE" "$relay" --set-socket-permissions root
 check "modes are octal" refuses 2 "is not a mode" "$relay" --set-socket-permissions 0:rw
 check "it takes no arguments" refuses 2 "unexpected argument" "$relay" there
 check "it has a version" refuses 0 "sonda-relay " "$relay" --version

@@ -167,7 +167,7 @@ verdict "record --detach: a time needs a file" $?
 sonda 2 record --detach x -c "$TMP/ring" -o x && sonda 2 record --detach x -c "$TMP/ring" -- true && sonda 2 record --detach= -c "$TMP/ring"
 verdict "record --detach: no -o, no command, no empty name" $?
 
-# ---- snapshots at triggers
+# ---- snapshots on triggers
 
 write_counter_config snaps 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "now" } }'
 sonda 2 record --detach snaps -c "$TMP/snaps" && says 'no process would save the snapshots' && sonda 2 record -c "$TMP/snaps" -o -
@@ -175,7 +175,7 @@ verdict "CLONE_SNAPSHOT: neither --detach nor standard output" $?
 echo mine >s.1.pftrace
 "$B/bin/sonda" record -c "$TMP/snaps" -o s.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null &
 recorder=$!
-soon says 'a snapshot is saved at trigger'
+soon says 'a snapshot is saved on trigger'
 for k in 0 2 3; do
   "$B/bin/sonda" trigger now
   soon [ -s s.$k.pftrace ]

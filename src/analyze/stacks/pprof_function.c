@@ -95,14 +95,14 @@ static const char *mistake_in_arguments(int argc, sqlite3_value **argv)
 	if (sqlite3_value_type(argv[0]) != SQLITE_BLOB)
 		return "experimental_profile: the first argument is not a stack";
 	if (argc % 3 != 1 || argc / 3 > TYPES_MAX)
-		return "experimental_profile: a stack, or a stack and up to 8 times a type, a unit "
+		return "experimental_profile: expected a stack, and up to 8 times a type, a unit "
 		       "and a value";
 	for (int i = 1; i < argc; i += 3)
 		if (sqlite3_value_type(argv[i]) != SQLITE_TEXT ||
 		    sqlite3_value_type(argv[i + 1]) != SQLITE_TEXT ||
 		    sqlite3_value_type(argv[i + 2]) != SQLITE_INTEGER)
-			return "experimental_profile: a type and a unit are texts, a value is an "
-			       "integer";
+			return "experimental_profile: types and units must be strings, values "
+			       "must be integers";
 	return NULL;
 }
 

@@ -48,7 +48,8 @@ static void extract_arg(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
 	    sqlite3_value_type(argv[1]) != SQLITE_TEXT) {
 		sqlite3_result_error(
-			ctx, "EXTRACT_ARG: the first argument is an arg_set_id, the second a key",
+			ctx,
+			"EXTRACT_ARG: the first argument must be an arg_set_id, the second a key",
 			-1);
 		return;
 	}

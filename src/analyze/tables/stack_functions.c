@@ -58,7 +58,8 @@ static void cat_stacks(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		case SQLITE_NULL:
 			break;
 		default:
-			sqlite3_result_error(ctx, "cat_stacks: an argument is a number", -1);
+			sqlite3_result_error(
+				ctx, "cat_stacks: an argument is neither a stack nor a string", -1);
 			strbuf_deinit(&b);
 			return;
 		}

@@ -215,8 +215,7 @@ static void sql_unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	s += s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 2 : 0;
 	n = strspn(s, "0123456789abcdefABCDEF");
 	if (!n || n > 16 || s[n + strspn(s + n, " \t\n")])
-		sqlite3_result_error(ctx, "unhex: the text is not a hexadecimal number of 64 bits",
-				     -1);
+		sqlite3_result_error(ctx, "unhex: the text is not a 64-bit hexadecimal number", -1);
 	else
 		sqlite3_result_int64(ctx, (int64_t)str_leading_u64(s, 16));
 }
@@ -247,8 +246,7 @@ static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	strbuf_puts(&out, "");
 	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT || !text ||
 	    !strbuf_put_decoded_base64(&out, text, (size_t)sqlite3_value_bytes(argv[0])))
-		sqlite3_result_error(ctx, "base64_decode: the argument is not a text in base64",
-				     -1);
+		sqlite3_result_error(ctx, "base64_decode: the argument is not base64 text", -1);
 	else if (out.failed)
 		sqlite3_result_error_nomem(ctx);
 	else

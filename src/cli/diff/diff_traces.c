@@ -596,7 +596,7 @@ static int read_all_traces(struct diff_traces *all, struct err_text *e)
 	if (has_enough_repetitions(all->o) &&
 	    MIN(all->n_traces[0], all->n_traces[1]) < LEAST_REPETITIONS)
 		return err_set(e, -ENODATA,
-			       "fewer than %d recordings of %s lost no data; record again, or "
+			       "fewer than %d recordings of %s are complete; record again, or "
 			       "compare with --lossy",
 			       LEAST_REPETITIONS, all->n_traces[0] < LEAST_REPETITIONS ? "A" : "B");
 	return 0;

@@ -58,8 +58,8 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_remedy(f, "sonda record -o /tmp/trace.pftrace EVENT...");
 	} else if (room == 0) {
 		doctor_set_finding(f, DOCTOR_FAULT,
-				   "the file system of %s is nearly full (%s free; a recording "
-				   "keeps that much free)",
+				   "the file system of %s is nearly full: %s free, and a "
+				   "recording leaves at least that much",
 				   m->dir, bytes);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else if (room < LITTLE_ROOM) {

@@ -98,10 +98,9 @@ void check_probes(struct doctor_machine *m, struct doctor_finding *f)
 	} else if (m->has_ftrace) {
 		doctor_set_finding(f, DOCTOR_OK, "a producer offers linux.ftrace");
 	} else {
-		doctor_set_finding(
-			f, DOCTOR_FAULT,
-			"no producer of the service offers linux.ftrace: no kernel event can "
-			"be recorded");
+		doctor_set_finding(f, DOCTOR_FAULT,
+				   "no connected producer offers linux.ftrace: no kernel event can "
+				   "be recorded");
 		doctor_set_remedy(f, "%s", service_probes_start_command());
 	}
 }

@@ -231,7 +231,7 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 	}
 	for (size_t i = 0; i < others.n; i++) {
 		list_out_begin_item(&l->out, "source", others.names[i],
-				    "A data source of another program.");
+				    "A data source from another program.");
 		if (l->detail != LIST_NAMES)
 			put_producers(l, others.names[i]);
 	}

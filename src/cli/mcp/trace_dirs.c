@@ -97,7 +97,8 @@ int trace_dirs_open(const struct trace_dirs *f, const char *name, struct err_tex
 	}
 	if (fd == -EXDEV || fd == -ELOOP)
 		return err_set(e, -EACCES,
-			       "'%.200s' is outside of the directories, or a symbolic link", name);
+			       "'%.200s' is outside the given directories, or is a symbolic link",
+			       name);
 	if (fd == -ENOENT)
 		return err_set(
 			e, fd,

@@ -131,7 +131,7 @@ static int check_events(struct record_command *c)
 	struct strbuf lines = {0};
 
 	if (c->config->n_data_sources == 0) {
-		console_error(&c->console, "%s: no data_sources: nothing to record",
+		console_error(&c->console, "%s has no data_sources: nothing to record",
 			      c->options.config);
 		return EXIT_USAGE;
 	}

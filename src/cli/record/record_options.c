@@ -29,7 +29,7 @@ const char record_usage[] =
 	"      --syscalls NAMES   system calls: read,openat\n"
 	"      --strace[=CALLS]   system calls with strings and results: open or file,network\n"
 	"      --kprobe, --kretprobe, --kprobe-span FUNC  kernel functions: calls, returns, slices\n"
-	"      --uprobe, --uretprobe, --uprobe-span PROGRAM:FUNC  in programs: 'libc:open(str path)'\n"
+	"      --uprobe, --uretprobe, --uprobe-span PROGRAM:FUNC  in programs: 'libc:puts(str s)'\n"
 	"      --usdt PROGRAM:PROVIDER:NAME  a static probe: 'postgres:query__start(str sql)'\n"
 	"      --function-graph[=FUNC]   kernel function calls, or only those made by FUNC\n"
 	"      --function-filter FUNC, --function-depth N  trace only FUNC; at most N levels\n"

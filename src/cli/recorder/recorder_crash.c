@@ -30,7 +30,7 @@ static void log_saved(const struct crash_saved *s)
 		log_warn("no data is left from boot %.8s: %s", s->id, s->why);
 		return;
 	}
-	log_info("saved the last events before the end of boot ID %.8s to %s (%s)", s->id, s->path,
+	log_info("saved the last events of boot ID %.8s to %s (%s)", s->id, s->path,
 		 str_count(s->events, "event", count));
 	if (s->cpus_with_events < s->cpus)
 		log_warn("boot %.8s: no events from %u of %u CPUs", s->id,

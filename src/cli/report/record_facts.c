@@ -178,11 +178,11 @@ void config_triggers_put_text(const Pb__TraceConfig *config, struct strbuf *out)
 	    t->trigger_mode != MODE(START_TRACING))
 		return;
 	if (snapshots)
-		strbuf_puts(out, "recording; a snapshot is saved at trigger ");
+		strbuf_puts(out, "recording; a snapshot is saved on trigger ");
 	else if (t->trigger_mode == MODE(STOP_TRACING))
 		strbuf_puts(out, "recording until trigger ");
 	else
 		strbuf_puts(out, "waiting for trigger ");
 	put_names(t, out);
-	strbuf_puts(out, snapshots ? "; Ctrl-C ends it" : "; without it nothing is saved");
+	strbuf_puts(out, snapshots ? "; Ctrl-C ends it" : "; without it, nothing is saved");
 }

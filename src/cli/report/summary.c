@@ -104,7 +104,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	const struct trace_scan *s = f->scan;
 
 	if (s->compressed_packets)
-		strbuf_printf(lines, "compressed packets, which this summary does not read: %llu\n",
+		strbuf_printf(lines, "compressed packets not read for this summary: %llu\n",
 			      (unsigned long long)s->compressed_packets);
 	if (config_triggers_end_ring(f->config) && !f->snapshots && time_since_first_event(s) &&
 	    has_overwritten_data(s))

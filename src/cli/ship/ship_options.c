@@ -158,7 +158,7 @@ static int choose_machine(struct ship_parse *p, struct err_text *e)
 	if (strcmp(p->machine, p->o->machine) != 0)
 		return err_set(e, -EINVAL,
 			       "--machine '%.80s' is not a valid name: it must begin with a letter "
-			       "and have up to 63 of a-z, 0-9, '.' and '-'",
+			       "and have at most 63 characters: a-z, 0-9, '.' and '-'",
 			       p->machine);
 	return 0;
 }
@@ -191,7 +191,7 @@ static int ship_parse_url(struct ship_options *o, const char *url, struct err_te
 	    strstr(slash, "//") || strstr(slash, ".."))
 		return err_set(e, -EINVAL,
 			       "'%.200s' is not a valid prefix: it may contain letters, digits and "
-			       "-_.=/, and no empty part",
+			       "-_.=/, but no empty parts",
 			       url);
 	snprintf(o->prefix, sizeof(o->prefix), "%s%s", slash,
 		 len && slash[len - 1] != '/' ? "/" : "");
@@ -385,7 +385,7 @@ static int ship_complete_options(struct ship_parse *p, char **words, int n, stru
 	if (n == 2)
 		r = ship_parse_url(o, words[1], e);
 	else if (!o->n_from && !o->compact)
-		r = err_set(e, -EINVAL, "no s3://BUCKET or --from DIR is given");
+		r = err_set(e, -EINVAL, "neither s3://BUCKET nor --from DIR is given");
 	if (r == 0 && o->uploads)
 		r = read_store_settings(p, e);
 	if (o->compact && o->n_from)

@@ -394,7 +394,8 @@ int event_patterns_resolve(const char *const *words, size_t n, const struct trac
 	/* Words that are presets without events are not an error. */
 	if (!r && n && !s.n && (s.n_excluded || all_negative))
 		r = err_set(e, -EINVAL,
-			    "'%.80s' excludes all events named before it; name other events, too",
+			    "'%.80s' excludes all events named before it; name at least one other "
+			    "event",
 			    first_negative);
 	if (!r)
 		r = make_requests(&s, ret);

@@ -94,7 +94,7 @@ static void update_status_note(struct top *t)
 
 	strbuf_clear(&t->note);
 	if (t->shown && live_is_stale(t->live, &at) && clock_boot_ns() > at)
-		strbuf_printf(&t->note, "the process values are from %llu ms ago\n",
+		strbuf_printf(&t->note, "the process values are %llu ms old\n",
 			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
 	if (is_update_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
@@ -445,7 +445,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	}
 	if (t->sources == TOP_EBPF && live_are_processes_missing(t->live)) {
 		if (top_continue_without_ebpf(
-			    t, "on this kernel, eBPF counters have no list of processes"))
+			    t, "on this kernel, eBPF counters cannot list processes"))
 			restart_session(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
 	}

@@ -50,7 +50,7 @@ const char *service_probes_start_command(void)
 int service_explain_no_ftrace(struct err_text *e)
 {
 	return err_set(e, -ENOENT,
-		       "no producer of the service offers linux.ftrace: no kernel event can be "
+		       "no connected producer offers linux.ftrace: no kernel event can be "
 		       "recorded; run: %s",
 		       service_probes_start_command());
 }
@@ -126,14 +126,15 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 		err_set(remedy, 0, "%s", "");
 		return true;
 	case -EAGAIN:
-		err_set(text, 0, "the tracing service on %s accepts no connections; it may hang",
+		err_set(text, 0, "the tracing service on %s accepts no connections; it may be hung",
 			address);
 		err_set(remedy, 0, "%s",
 			has_systemd_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
 		return true;
 	case -ETIMEDOUT:
 		err_set(text, 0,
-			"the listener on %s does not reply; it hangs, or is not a tracing service",
+			"the listener on %s does not reply; it is hung, or is not a tracing "
+			"service",
 			address);
 		err_set(remedy, 0, "%s",
 			has_systemd_unit("sondad.service") ? "sudo systemctl restart sondad" : "");

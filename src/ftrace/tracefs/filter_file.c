@@ -59,7 +59,8 @@ static int filter_file_explain(char *left, const char *filter, int error, struct
 		return error_log_format(e, error, reason, filter, at);
 	/* `error` is then an internal number of the parser; as an errno it would mislead. */
 	if (left && strstr(left, "\nError: ("))
-		return err_set(e, error, "the kernel rejected the filter without a reason: %.*s",
+		return err_set(e, error,
+			       "the kernel rejected the filter without giving a reason: %.*s",
 			       SHOWN, filter);
 	return err_set(e, error, "%s: %.*s", strerror(-error), SHOWN, filter);
 }

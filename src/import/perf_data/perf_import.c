@@ -585,7 +585,7 @@ static void count_events(struct perf_importer *im)
 	if (im->samples.n_switches)
 		import_add_note(
 			im->result,
-			"context switches have no priority and no kind of sleep: S may be D");
+			"context switches contain neither priorities nor sleep states: S may be D");
 	if (im->facts.machine.n_cpus)
 		im->result->n_cpus = im->facts.machine.n_cpus;
 	if (im->samples.n_cut)

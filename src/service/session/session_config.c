@@ -160,7 +160,7 @@ static int check_triggers(const Pb__TraceConfig *config, struct err_text *e)
 
 	if (config->write_into_file && (mode == TRIGGER_STOP || mode == TRIGGER_CLONE))
 		return err_set(e, -EINVAL,
-			       "write_into_file is not possible with trigger_mode %s: data in a "
+			       "write_into_file cannot be combined with trigger_mode %s: data in a "
 			       "file cannot be discarded",
 			       mode == TRIGGER_STOP ? "STOP_TRACING" : "CLONE_SNAPSHOT");
 	r = config_limit_check(config, CONFIG_TRIGGERS, e);
@@ -244,7 +244,7 @@ static int check_guardrails(const Pb__TraceConfig *c, struct err_text *e)
 	}
 	if (sum > max)
 		return err_set(e, -EINVAL,
-			       "guardrail: the buffers have %llu KiB; the limit is %llu KiB",
+			       "guardrail: the buffers total %llu KiB; the limit is %llu KiB",
 			       (unsigned long long)sum, (unsigned long long)max);
 	return 0;
 }

@@ -49,7 +49,7 @@ is_complete() {
 
 [ "$BOOT" = 1 ] && { report 2>&1 | grep -q 'has no data from an earlier boot' || { echo "not ok 1 - nothing is left before"; exit 1; }; }
 if [ "$BOOT" = 3 ]; then # no recorder ran in this boot yet
-  report >"$TMP/report" 2>"$TMP/err" && grep -q '^sonda: saved the last events before the end of boot ID' "$TMP/err" && grep -q 'blocked tasks' "$TMP/report"
+  report >"$TMP/report" 2>"$TMP/err" && grep -q '^sonda: saved the last events of boot ID' "$TMP/err" && grep -q 'blocked tasks' "$TMP/report"
   verdict "boot $BOOT: before the recorder runs, the report saves what the ring held" $? "$TMP/err" "$TMP/report"
 fi
 "$BIN/sonda" recorder run --dir "$ring" --crash minimal >"$TMP/log" 2>&1 &

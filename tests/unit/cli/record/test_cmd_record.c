@@ -340,7 +340,7 @@ FIXTURE_TEST(test_a_recorder_without_a_trigger_saves_nothing)
 {
 	write_config(SNAPSHOTS);
 	expect("-c c.cfg -o x.pftrace", 1, "",
-	       "recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it",
+	       "recording; a snapshot is saved on trigger 'late'; Ctrl-C ends it",
 	       "no snapshot was saved: no trigger was activated", NULL);
 }
 
@@ -584,7 +584,7 @@ FIXTURE_TEST(test_usage)
 	expect("", 2, NULL, "nothing to record", NULL);
 	expect("-t 5x sched", 2, NULL, NULL);
 	expect("-P nosuch", 2, NULL, "there is no preset 'nosuch'", NULL);
-	expect("-o x.pftrace sched !sched", 2, NULL, "name other events, too", NULL);
+	expect("-o x.pftrace sched !sched", 2, NULL, "name at least one other event", NULL);
 	expect("-o x.pftrace a/b/c", 2, "", "'a/b/c' is not a valid event name", NULL);
 	assert_string_equal(service.port.calls, "");
 	expect("--help", 0, NULL, NULL);

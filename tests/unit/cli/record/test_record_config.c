@@ -440,7 +440,8 @@ TEST(refused)
 		{"sched --trigger traceoff~if~~", "'if  ' is not a condition"},
 		/* Words. */
 		{"a/b/c", "'a/b/c' is not a valid event name"},
-		{"irq/* !*", "'!*' excludes all events named before it; name other events, too"},
+		{"irq/* !*",
+		 "'!*' excludes all events named before it; name at least one other event"},
 		{"--syscalls read,,write", "--syscalls: empty name"},
 		{"--syscalls ''", "--syscalls: empty name"},
 		{"--kretprobe r:x~vfs_read",
@@ -851,7 +852,7 @@ TEST(what_does_not_fit_a_config_is_refused)
 	assert_int_equal(add_to(BASE, "--max-size 1mb"), -EINVAL);
 	assert_non_null(strstr(why.text, "--max-size needs write_into_file in the config"));
 	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), "!irq"), -EINVAL);
-	assert_non_null(strstr(why.text, "name other events, too"));
+	assert_non_null(strstr(why.text, "name at least one other event"));
 }
 
 #define TWO(cpus, more)                                                                            \

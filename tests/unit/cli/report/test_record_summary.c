@@ -591,7 +591,7 @@ FIXTURE_TEST(test_what_the_summary_could_not_read_is_noted)
 	x.scan.bad_packets = 2;
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
 	      "  lost     nothing\n"
-	      "  note     compressed packets, which this summary does not read: 3\n"
+	      "  note     compressed packets not read for this summary: 3\n"
 	      "           packets that this summary could not read: 2\n",
 	      false, false);
 }

@@ -12,20 +12,20 @@ TEST(what_is_waited_for)
 		{"trigger_config { triggers { name: 'a' } }", NULL, false, false},
 		{"trigger_config { trigger_mode: CLONE_SNAPSHOT }", NULL, true, true},
 		{"trigger_config { trigger_mode: START_TRACING triggers { name: 'a' } }",
-		 "waiting for trigger 'a'; without it nothing is saved", false, false},
+		 "waiting for trigger 'a'; without it, nothing is saved", false, false},
 		{"trigger_config { trigger_mode: STOP_TRACING triggers { name: 'a' } "
 		 "triggers { name: 'b' } }",
-		 "recording until trigger 'a' or 'b'; without it nothing is saved", false, true},
+		 "recording until trigger 'a' or 'b'; without it, nothing is saved", false, true},
 		{"trigger_config { trigger_mode: CLONE_SNAPSHOT triggers { name: 'a' } "
 		 "triggers { name: 'b' } triggers { name: 'c' } triggers { name: 'd' } "
 		 "triggers { name: 'e' } }",
-		 "recording; a snapshot is saved at trigger 'a', 'b', 'c', 'd' or 'e'; Ctrl-C ends "
+		 "recording; a snapshot is saved on trigger 'a', 'b', 'c', 'd' or 'e'; Ctrl-C ends "
 		 "it",
 		 true, true},
 		{"trigger_config { trigger_mode: STOP_TRACING use_clone_snapshot_if_available: "
 		 "true triggers { name: 'a' } triggers { name: 'b' } triggers { name: 'c' } "
 		 "triggers { name: 'd' } triggers { } triggers { name: 'f' } }",
-		 "recording; a snapshot is saved at trigger 'a', 'b', 'c', 'd' or one of 2 more; "
+		 "recording; a snapshot is saved on trigger 'a', 'b', 'c', 'd' or one of 2 more; "
 		 "Ctrl-C ends it",
 		 true, true},
 	};

@@ -268,5 +268,5 @@ FIXTURE_TEST(mute_socket_is_given_up)
 
 	/* The kernel takes the connection; no answer comes, because the loop does not run. */
 	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
-	assert_non_null(strstr(e.text, "does not reply; it hangs, or is not a tracing service"));
+	assert_non_null(strstr(e.text, "does not reply; it is hung, or is not a tracing service"));
 }

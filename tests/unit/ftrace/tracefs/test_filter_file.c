@@ -51,7 +51,7 @@ FIXTURE_TEST(the_reasons_of_the_kernel)
 		{"c == \"parse_error: x ^\"", "c == \"parse_error: x ^\"\n  ^\nparse_error: No\n",
 		 "No at character 3: c ^== \"parse_error: x ^\""},
 		{"a ~ \"x\" &&& 1", "a ~ \"x\" &&& 1\nError: (0)\n",
-		 "the kernel rejected the filter without a reason: a ~ \"x\" &&& 1"},
+		 "the kernel rejected the filter without giving a reason: a ~ \"x\" &&& 1"},
 		/* No reason. */
 		{"a == 1", "", "Invalid argument: a == 1"},
 		{"a == 1", "none\n", "Invalid argument: a == 1"},
