@@ -66,8 +66,8 @@ static void *allocate_within_budget(void *ctx, size_t size)
 	return p;
 }
 
-/* Frees memory of an unpack that fails. The budget is not restored, because its result is an
- * error. */
+/* protobuf-c frees temporary memory and replaced values here, also in an unpack that succeeds. The
+ * budget is not restored: it limits all that was allocated, not what remains. */
 static void unpack_release(void *ctx, void *p)
 {
 	free(p);

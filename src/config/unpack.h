@@ -20,6 +20,6 @@ int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, s
 
 /* Like unpack_untrusted(), with a memory limit: two bytes of a message may unpack to a structure of
  * a thousand bytes, and 128 KiB to tens of MiB. Returns -E2BIG if it would take more than max
- * bytes. *ret_bytes is the memory that it took. */
+ * bytes. *ret_bytes is the memory that it allocated, including temporary memory. */
 int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, size_t len, size_t max,
 		   ProtobufCMessage **ret_message, size_t *ret_bytes);

@@ -28,7 +28,7 @@ verdict "the kinds" $?
 sonda 0 list presets mem && shows '^mem +Memory' && shows '^ +source +linux.sys_stats sys_stats_config \{ meminfo_period_ms: 1000' &&
   shows '^ +events +vmscan/' && [ "$(grep -c '^[a-z]' "$TMP/out")" = 1 ] && sonda 0 list presets && [ "$(grep -c '^[a-z]' "$TMP/out")" -gt 30 ]
 verdict "presets with what they expand to" $?
-sonda 0 list presets && shows '^ +made of +events, counters, eBPF \(mem-events, mem-counters, mem-ebpf: one of them\)$' && shows '^ +cost +[0-9.]+ % of a CPU, ' &&
+sonda 0 list presets && shows '^ +made of +events, counters, eBPF \(separately: mem-events, mem-counters, mem-ebpf\)$' && shows '^ +cost +[0-9.]+ % of a CPU, ' &&
   sonda 0 describe io-ebpf && shows 'families: BLOCK' && ! shows 'block_rq_issue' && sonda 1 describe stacks-ebpf
 verdict "how presets are made, and one way of them" $?
 sonda 0 list sources && shows '^linux.ftrace ' && shows '^ +example +sonda record ' && shows '^ +options +ftrace_events, ' &&
@@ -51,7 +51,7 @@ verdict "what does not exist" $?
 
 start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 10
 verdict "service and producer start" $? "$TMP/service.log"
-sonda 0 list sources sonda.test.counter && shows 'sonda.test.counter +A data source of another program' && shows 'producers +sonda.test.producer' &&
+sonda 0 list sources sonda.test.counter && shows 'sonda.test.counter +A data source from another program' && shows 'producers +sonda.test.producer' &&
   sonda 0 describe sonda.test.counter --json && json 'items[0]["producers"] == ["sonda.test.producer"]'
 verdict "a data source of another program" $?
 start_daemon EVENT_CASES_NOTIFY_FD "$TMP/cases.log" "$B/tests/library/event_cases"

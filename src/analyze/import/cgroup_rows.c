@@ -22,8 +22,8 @@ struct cgroup_member {
 	int64_t ts;
 };
 
-/* Adds ns to a time. Times in a trace may be anything, so a sum that overflows becomes the first or
- * last time. */
+/* Adds ns to a time. Times in a trace may be anything, so a sum that overflows becomes
+ * INT64_MIN or INT64_MAX. */
 static int64_t add_to_time(int64_t t, int64_t ns)
 {
 	int64_t sum;

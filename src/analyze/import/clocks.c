@@ -294,7 +294,7 @@ struct way {
 	size_t n_queue;
 };
 
-static uint16_t index_of_clock(const struct clock_node *n)
+static uint16_t path_index_of_clock(const struct clock_node *n)
 {
 	return (uint16_t)(n->index + (is_sequence_clock(n->clock) ? CLOCKS_WIDE_MAX : 0));
 }
@@ -351,7 +351,7 @@ static uint64_t find_neighbours_in_sequence(const struct way *w, uint16_t at)
 static uint16_t find_conversion_path(struct clocks *c, const struct clock_node *source,
 				     const struct clock_node *target, struct way *w)
 {
-	uint16_t from = index_of_clock(source), to = index_of_clock(target);
+	uint16_t from = path_index_of_clock(source), to = path_index_of_clock(target);
 
 	*w = (struct way){.n_queue = 0};
 	list_path_clocks(c, source, w);

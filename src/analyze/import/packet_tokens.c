@@ -105,7 +105,7 @@ struct machine *import_get_machine(struct import *im, uint32_t raw_id)
 	return m;
 }
 
-/* Reads the packets of a compressed packet. The store keeps its contents. */
+/* Unpacks a compressed packet and reads the packets in it. The store keeps the unpacked bytes. */
 static void unpack_packets(struct import *im, const struct pb_field *f)
 {
 	struct strbuf b = {0};

@@ -140,7 +140,7 @@ static size_t count_enabled_events(const char *root)
 
 /* Adds an instance in which a tracer or events are enabled to t. name: for the user; own: its
  * directory can be removed. */
-static void add_busy_instance(struct tracers *t, const char *root, const char *name, bool own)
+static void add_instance_if_busy(struct tracers *t, const char *root, const char *name, bool own)
 {
 	char tracer[64];
 	size_t events;
@@ -176,7 +176,7 @@ static int on_instance(void *ctx, const char *name, unsigned char d_type)
 		return 0;
 	snprintf(path, sizeof(path), "%s/instances/%s", t->root, name);
 	snprintf(shown, sizeof(shown), "instance %.80s", name);
-	add_busy_instance(t, path, shown, true);
+	add_instance_if_busy(t, path, shown, true);
 	return 0;
 }
 
@@ -243,7 +243,7 @@ void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_OK, "unknown: this user cannot read tracefs");
 		return;
 	}
-	add_busy_instance(&t, t.root, "the top level", false);
+	add_instance_if_busy(&t, t.root, "the top level", false);
 	if (!fs_join(path, sizeof(path), t.root, "instances"))
 		fs_each(path, on_instance, &t);
 	fs_each(m->proc, on_proc_entry, &h);

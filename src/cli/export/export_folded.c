@@ -59,7 +59,7 @@ static void add_to_stack_sum(struct folding *f, int64_t ns)
 		s->ns = INT64_MAX;
 }
 
-static void write_stack_sums(struct folding *f, FILE *to)
+static void write_and_free_stack_sums(struct folding *f, FILE *to)
 {
 	struct stack_sum *s, *next;
 
@@ -146,7 +146,7 @@ int export_folded_slices(const struct trace_tables *t, FILE *to)
 	}
 	close_ended_slices(f, INT64_MAX, base);
 	sqlite3_finalize(st);
-	write_stack_sums(f, to);
+	write_and_free_stack_sums(f, to);
 	if (f->failed)
 		r = SQLITE_NOMEM;
 	free(f);

@@ -119,7 +119,7 @@ static int add_names_ring(const struct recorder_options *o, Pb__TraceConfig *con
 
 /* Sets periods that never end within a session: nothing is written or flushed until a snapshot, but
  * readers expect a period. Each flush takes a snapshot of the clocks. */
-static int set_periods(Pb__TraceConfig *c)
+static int set_endless_periods(Pb__TraceConfig *c)
 {
 	Pb__TraceConfig__BuiltinDataSource *builtin = c->builtin_data_sources;
 
@@ -170,7 +170,7 @@ int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig
 		r = set_events_ring(o, events->ftrace_config, kb - MIN(names_kb, kb / 2));
 	if (r == 0)
 		r = add_names_ring(o, c, names_kb);
-	return r ? r : set_periods(c);
+	return r ? r : set_endless_periods(c);
 }
 
 /* ---- what the rings hold ---- */

@@ -543,7 +543,7 @@ static int recorder_watch_dir(struct recorder *r, struct err_text *e)
 }
 
 /* Logs it if the last recorder kept events in rings of the kernel, and a reboot has lost them. */
-static void recorder_report_lost_rings(const struct recorder *r)
+static void recorder_warn_if_reboot_lost_rings(const struct recorder *r)
 {
 	struct recorder_state last;
 
@@ -563,7 +563,7 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 	if (error == 0)
 		error = recorder_dir_lock(r->o->dir, &r->lock, e);
 	if (error == 0)
-		recorder_report_lost_rings(r);
+		recorder_warn_if_reboot_lost_rings(r);
 	if (error == 0 && r->o->crash)
 		recorder_crash_start(r->o->dir, r->state.crash, sizeof(r->state.crash));
 	if (error == 0)

@@ -79,8 +79,8 @@ static bool is_bound_by_init(const char *address)
 /* The user whom service_trust_check() rejected last in this thread. */
 static _Thread_local uid_t rejected;
 
-/* Returns 0 if the peer is trusted or is not on a unix socket; -EKEYREJECTED, and stores the user
- * in rejected; or another -errno. */
+/* Returns 0 if the peer is trusted or is not on a unix socket. Returns -EKEYREJECTED if it is not
+ * trusted, and stores its user in `rejected`. Otherwise returns another -errno. */
 static int check_peer(int fd, const char *address, bool by_library)
 {
 	uid_t uid;

@@ -94,7 +94,7 @@ static size_t event_filters_resolve(const struct setup *s, uint32_t *numbers)
 
 /* ---- filters of events ---- */
 
-static void drop_syscall_events(struct event_selection *events, const struct setup *s)
+static void refuse_unknown_syscalls(struct event_selection *events, const struct setup *s)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		struct event_name *e = event_selection_find(events, GROUP, names[i]);
@@ -172,7 +172,7 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 		return -ENOMEM;
 	n = event_filters_resolve(s, numbers);
 	if (!n) {
-		drop_syscall_events(events, s);
+		refuse_unknown_syscalls(events, s);
 		return 0;
 	}
 	filter = make_syscall_filter(numbers, n);

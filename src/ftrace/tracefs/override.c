@@ -178,7 +178,7 @@ static void drop_own_changes(struct override *l, const char *file, const char *p
 		override_drop(l, c);
 }
 
-/* Stores a copy of the text; NULL: the session writes the file itself. */
+/* Stores a copy of the text that this file writes into the setting. NULL: the session writes it. */
 static int set_text_of_change(struct setting_change *c, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;

@@ -244,9 +244,9 @@ const struct sys_source sys_devfreq = {
 };
 
 /*
- * The frequency of each GPU in MHz, if its driver reports it: Adreno (kgsl) in Hz, Intel in MHz,
- * AMD as the marked line of a table, "1: 700Mhz *". The field has no GPU id, only an order: Adreno
- * first, then the cards. If a poll finds no file, it searches again every ten seconds.
+ * The frequency of each GPU, recorded in MHz, if its driver reports it: Adreno (kgsl) in Hz, Intel
+ * in MHz, AMD as the marked line of a table, "1: 700Mhz *". The field has no GPU id, only an order:
+ * Adreno first, then the cards. If a poll finds no file, it searches again every ten seconds.
  */
 
 #define CARDS 16

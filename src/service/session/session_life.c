@@ -17,7 +17,7 @@
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 
-struct priority_boost session_choose_priority(const struct sessions *s,
+struct priority_boost session_boost_of_config(const struct sessions *s,
 					      const Pb__TraceConfig *config)
 {
 	struct priority_boost b = {s->is_timely ? PRIORITY_BOOST_BUDGETED : PRIORITY_BOOST_NONE, 0};
@@ -38,7 +38,7 @@ static struct priority_boost strongest_boost(const struct sessions *s, const Pb_
 	const struct session *session;
 
 	if (also)
-		b = stronger_boost(b, session_choose_priority(s, also));
+		b = stronger_boost(b, session_boost_of_config(s, also));
 	TAILQ_FOREACH (session, &s->list, link)
 		if (session->state != SESSION_CLONED)
 			b = stronger_boost(b, session->boost);
@@ -59,7 +59,7 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 		 strerror(-r));
 	s->is_timely = false;
 	TAILQ_FOREACH (session, &s->list, link)
-		session->boost = session_choose_priority(s, session->config);
+		session->boost = session_boost_of_config(s, session->config);
 	return priority_apply(s, also);
 }
 
@@ -275,7 +275,7 @@ int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t u
 	return 0;
 }
 
-static void stop_timers(struct session *s)
+static void stop_timers_and_triggers(struct session *s)
 {
 	struct session_triggers *t = &s->triggers;
 
@@ -455,7 +455,7 @@ void session_disable(struct session *s, bool at_once)
 	case SESSION_STARTED:
 		break;
 	}
-	stop_timers(s);
+	stop_timers_and_triggers(s);
 	/* session_set_state() would report STOPPING to other sessions, which is done only if the
 	 * session stays in that state. */
 	s->state = SESSION_STOPPING;

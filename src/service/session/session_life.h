@@ -18,7 +18,7 @@ struct sessions;
 
 /* Returns the priority that a session of this config needs: of the service, and of the thread that
  * writes the session's file. */
-struct priority_boost session_choose_priority(const struct sessions *s,
+struct priority_boost session_boost_of_config(const struct sessions *s,
 					      const Pb__TraceConfig *config);
 
 /* Applies the strongest request of all sessions and of `also` (may be NULL); without any session,

@@ -195,7 +195,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		sessions->quota->refused[config_limit_counter(config)]++;
 		return r;
 	}
-	s->boost = session_choose_priority(sessions, config);
+	s->boost = session_boost_of_config(sessions, config);
 	if (config->write_into_file)
 		r = make_file(s, config, passed_file_release(&file), e);
 	if (r == 0)

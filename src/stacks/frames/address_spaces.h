@@ -29,7 +29,7 @@ struct address_space {
 	bool is_wanted; /* the config requests samples of the process */
 	uint32_t jit; /* the number of the code that it compiled (jit_spaces.h); 0: none */
 	bool has_objects; /* data of the process was recorded (data_objects.h) */
-	uint64_t followed_ns; /* of unwind_follow_stack(); 0: never */
+	uint64_t followed_ns; /* of unwind_request_files_of_stack(); 0: never */
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */
 	size_t n, cap;
 	UT_hash_handle hh;

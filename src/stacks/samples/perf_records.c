@@ -229,9 +229,9 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 	if (error < 0)
 		return error != -EAGAIN;
 	if (from->error == UNWIND_NO_FILE)
-		unwind_follow_stack(a, &s->base.resolver.files,
-				    (const uint64_t *)from->addresses + from->n_kernel,
-				    from->n_user, from->time);
+		unwind_request_files_of_stack(a, &s->base.resolver.files,
+					      (const uint64_t *)from->addresses + from->n_kernel,
+					      from->n_user, from->time);
 	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
 	add_sample(s, &sample, (const uint64_t *)from->followers);
 	return true;

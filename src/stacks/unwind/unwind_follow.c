@@ -45,8 +45,8 @@ static void request_mapping_rows(const struct address_space *a, const struct map
 		unwind_tables_request_file(a->pid, &mapping, f->path, lacks);
 }
 
-void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
-			 const uint64_t *addresses, size_t n, uint64_t now)
+void unwind_request_files_of_stack(struct address_space *a, const struct mapped_files *files,
+				   const uint64_t *addresses, size_t n, uint64_t now)
 {
 	if (!a->is_known ||
 	    (a->followed_ns && now < a->followed_ns + (UNWIND_FOLLOW_MS + a->n / 16) * NS_PER_MS))

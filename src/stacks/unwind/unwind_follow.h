@@ -18,5 +18,5 @@ void unwind_follow_mapping(int32_t pid, const struct file_mapping *m, const char
 void unwind_follow_record(const struct perf_event_header *h);
 /* The program has missed a file in a stack of the process, at `now` ns: one of those with these n
  * addresses. Then others that the process maps may be missing, too. */
-void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
-			 const uint64_t *addresses, size_t n, uint64_t now);
+void unwind_request_files_of_stack(struct address_space *a, const struct mapped_files *files,
+				   const uint64_t *addresses, size_t n, uint64_t now);

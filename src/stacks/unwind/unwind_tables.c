@@ -109,7 +109,7 @@ static void write_file_element(const struct known_file *f)
 }
 
 /* Sets when stacks used the ranges. */
-static void tables_refresh(void *ctx)
+static void tables_read_last_uses(void *ctx)
 {
 	struct known_file *f, *next;
 
@@ -505,7 +505,7 @@ static int tables_init(struct event_base *loop, bool hurries)
 		return r;
 	TAILQ_INIT(&tables.queue);
 	tables.stats = (struct unwind_tables_stats){0};
-	tables.rows = (struct row_pool){.refresh = tables_refresh,
+	tables.rows = (struct row_pool){.refresh = tables_read_last_uses,
 					.evicted = tables_on_evicted,
 					.keep_ns = hurries ? 0 : ROW_POOL_KEEP_NS};
 	tables.reader = (struct file_reader_user){.answered = tables_on_answer};

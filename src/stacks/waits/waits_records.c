@@ -99,7 +99,7 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 	if (!stack_resolver_ensure_maps(&s->base.resolver, a, r->tid))
 		return false;
 	if (r->error == UNWIND_NO_FILE)
-		unwind_follow_stack(a, &s->base.resolver.files, addresses, r->n, r->time);
+		unwind_request_files_of_stack(a, &s->base.resolver.files, addresses, r->n, r->time);
 	stack_walk_add_user_stack(&w, &s->base.resolver, a, addresses, r->n);
 	store_stack(s, r->hash, &w);
 	return true;

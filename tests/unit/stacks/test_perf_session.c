@@ -513,8 +513,8 @@ void unwind_follow_record(const struct perf_event_header *h)
 	n_followed += h->type == PERF_RECORD_MMAP2;
 }
 
-void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
-			 const uint64_t *addresses, size_t n, uint64_t now)
+void unwind_request_files_of_stack(struct address_space *a, const struct mapped_files *files,
+				   const uint64_t *addresses, size_t n, uint64_t now)
 {
 }
 

@@ -71,7 +71,8 @@ static unsigned followed_at(uint64_t ms)
 	const uint64_t addresses[] = {0x20010, 0x30010, 0x50010};
 	unsigned before = tables.n_lacked;
 
-	unwind_follow_stack(space, &files, addresses, ARRAY_SIZE(addresses), ms * NS_PER_MS);
+	unwind_request_files_of_stack(space, &files, addresses, ARRAY_SIZE(addresses),
+				      ms * NS_PER_MS);
 	return tables.n_lacked - before;
 }
 
