@@ -229,6 +229,7 @@ static void main_on_connected(void *ctx)
 	struct err_text e;
 
 	log_debug("connected; every data source is registered");
+	evtimer_del(p->start_timer);
 	if (notify_ready(&p->notify, &e) < 0)
 		log_warn("%s", e.text);
 }
@@ -396,7 +397,8 @@ static int probes_init(struct probes *p)
 	if (!p->loop || !p->bus)
 		return -ENOMEM;
 	p->start_timer = evtimer_new(p->loop, on_start_timer, p);
-	if (!p->start_timer || event_timer_ms(p->start_timer, START_WAIT_MS) < 0)
+	if (!p->start_timer ||
+	    (p->notify.systemd >= 0 && event_timer_ms(p->start_timer, START_WAIT_MS) < 0))
 		return -ENOMEM;
 	r = handle_signals(p);
 	return r < 0 ? r : connect_to_service(p, paths.tracefs);

@@ -72,8 +72,8 @@ all_known "$TMP/frames"
 verdict "functions in stacks" $? "$TMP/strange"
 n=$(stats "$TMP/names" kernel_symbols_parsed) kb=$(stats "$TMP/names" kernel_symbols_mem_kb)
 echo "# $n functions in $kb kB"
-[ "${n:-0}" -gt 1000 ] && [ "$((kb * 1024))" -lt "$((n * 16))" ]
-verdict "FtraceStats says how many, in less than 16 bytes each" $?
+[ "${n:-0}" -gt 1000 ] && [ "$((kb * 1024))" -lt "$((n * 24))" ]
+verdict "FtraceStats says how many, in less than 24 bytes each" $?
 
 record plain 'tracefs_options { name: "stacktrace" state: STATE_ENABLED }'
 columns "$TMP/plain" "select name $args where ($typed or key glob '*_symbol') and string_value is not null" \

@@ -133,7 +133,9 @@ done
 (cd "$build" && find bin static tests/root tests/system tests/interop bench -type f -perm -u+x 2>/dev/null) |
   while IFS= read -r file; do
     mkdir -p "$initramfs/sonda/build/${file%/*}"
-    strip -o "$initramfs/sonda/build/$file" "$build/$file" 2>/dev/null
+    # Tests look for functions of their own programs.
+    case $file in tests/*) what=--strip-debug ;; *) what=--strip-all ;; esac
+    strip $what -o "$initramfs/sonda/build/$file" "$build/$file" 2>/dev/null
   done
 if [ -d "$build/gen/bpf/examples" ]; then
   mkdir -p "$initramfs/sonda/build/gen/bpf" && cp -r "$build/gen/bpf/examples" "$initramfs/sonda/build/gen/bpf/"

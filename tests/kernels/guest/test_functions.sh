@@ -61,7 +61,7 @@ if [ "$own" = 1 ]; then
   verdict "beside another tracer at top level: nothing is missing" $status "$TMP/log"
   is_true beside "there are calls" "select count(*) > 0 from ftrace_event where name = 'funcgraph_entry'"
 else
-  [ $status = 3 ] && grep -q "missing .*funcgraph_entry.*tracefs' top level is in use: irq:softirq_entry is on" "$TMP/log"
+  [ $status = 3 ] && grep -q "missing .*funcgraph_entry.*tracefs' top level is in use: the event irq:softirq_entry is enabled" "$TMP/log"
   verdict "beside another tracer at top level: the log names it" $? "$TMP/log"
   is_true beside "the rest is recorded" "select count(*) > 0 from ftrace_event where name = 'sys_enter'"
 fi

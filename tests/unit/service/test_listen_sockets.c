@@ -134,13 +134,13 @@ TEST(other_permissions_are_refused)
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{"", "must be"},
-		{"root", "must be"},
-		{"root:0666:root", "must be"},
-		{"root:0666::0660", "must be"},
-		{"root:0666:root:", "must be"},
-		{"root:0666:root:0660:", "must be"},
-		{"root:0666:root:0660:x", "must be"},
+		{"", "expected PGROUP:"},
+		{"root", "expected PGROUP:"},
+		{"root:0666:root", "expected PGROUP:"},
+		{"root:0666::0660", "expected PGROUP:"},
+		{"root:0666:root:", "expected PGROUP:"},
+		{"root:0666:root:0660:", "expected PGROUP:"},
+		{"root:0666:root:0660:x", "expected PGROUP:"},
 		{"root:666:root:0660", "\"666\" is not a mode"},
 		{"root:0668:root:0660", "not a mode"},
 		{"root:00666:root:0660", "not a mode"},
