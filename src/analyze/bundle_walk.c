@@ -38,7 +38,8 @@ static inline bool is_message_of_event(uint64_t tag)
 	uint64_t field = tag >> 3;
 
 	return (tag & 7) == PB_WIRE_BYTES && field > PB_FTRACE_EVENT_PID &&
-	       field != PB_FTRACE_EVENT_COMMON_FLAGS && field <= PB_MAX_FIELD_ID;
+	       field != PB_FTRACE_EVENT_COMMON_FLAGS && field != PB_FTRACE_EVENT_GENERIC &&
+	       field <= PB_MAX_FIELD_ID;
 }
 
 /* Returns the number of the message of the event with the body [p, end), 0 if the event has another
@@ -61,19 +62,48 @@ static inline uint32_t parse_plain_event(const uint8_t *p, const uint8_t *end, u
 	return p && size == (uint64_t)(end - p) ? (uint32_t)(tag >> 3) : 0;
 }
 
+/* Returns the body of the next field if it is an event of the plain form, else NULL. */
+static inline const uint8_t *find_plain_event(const uint8_t *at, const uint8_t *end,
+					      uint64_t *ret_size, uint32_t *ret_event,
+					      uint64_t *ret_ns)
+{
+	const uint8_t *body;
+
+	if (at == end || *at != TAG_EVENT)
+		return NULL;
+	body = pb_get_varint(at + 1, end, ret_size);
+	if (!body || *ret_size > (uint64_t)(end - body))
+		return NULL;
+	*ret_event = parse_plain_event(body, body + *ret_size, ret_ns);
+	return *ret_event ? body : NULL;
+}
+
+void bundle_count_plain_events(struct pb_dec *d, struct event_counts *counts, uint64_t *ret_first,
+			       uint64_t *ret_last)
+{
+	const uint8_t *at = d->cur, *end = d->end, *body;
+	uint64_t first = UINT64_MAX, last = 0, size, ns;
+	uint32_t event;
+
+	while ((body = find_plain_event(at, end, &size, &event, &ns))) {
+		event_counts_add_one(counts, event);
+		/* A time of 0 means none: 0 - 1 is larger than any other time - 1. */
+		first = ns - 1 < first - 1 ? ns : first;
+		last = MAX(last, ns);
+		at = body + size;
+	}
+	d->cur = at;
+	*ret_first = first == UINT64_MAX ? 0 : first;
+	*ret_last = last;
+}
+
 /* Reads the next field if it is an event of the plain form. */
 static inline bool next_plain_event(struct pb_dec *d, struct bundle_field *ret)
 {
-	const uint8_t *body;
 	uint64_t size;
+	const uint8_t *body = find_plain_event(d->cur, d->end, &size, &ret->event, &ret->ns);
 
-	if (d->cur == d->end || *d->cur != TAG_EVENT)
-		return false;
-	body = pb_get_varint(d->cur + 1, d->end, &size);
-	if (!body || size > (uint64_t)(d->end - body))
-		return false;
-	ret->event = parse_plain_event(body, body + size, &ret->ns);
-	if (!ret->event)
+	if (!body)
 		return false;
 	ret->valid = ret->has_time = true;
 	ret->raw = (struct pb_raw){
@@ -133,13 +163,13 @@ static void add_time_to_sum(struct compact_sum *sum, uint64_t ns)
 static void add_times_to_sum(struct compact_sum *sum, const struct pb_field *column)
 {
 	struct pb_packed p = pb_packed_of(column);
-	uint64_t n = 0, delta, ns = 0;
+	uint64_t n, delta, ns;
 
-	while (pb_packed_next(&p, &delta)) {
+	if (!pb_packed_next(&p, &ns))
+		return;
+	add_time_to_sum(sum, ns);
+	for (n = 1; pb_packed_next(&p, &delta); n++)
 		ns += delta;
-		if (n++ == 0)
-			add_time_to_sum(sum, ns);
-	}
 	add_time_to_sum(sum, ns);
 	sum->n += n;
 }

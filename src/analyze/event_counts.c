@@ -83,8 +83,10 @@ void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n)
 		*(g ? &g->count : &c->unnamed) += n;
 		return;
 	}
-	if (!c->known)
+	if (!c->known) {
 		c->known = calloc(event_names_end(), sizeof(*c->known));
+		c->n_known = c->known ? event_names_end() : 0;
+	}
 	*(c->known ? &c->known[field] : &c->unnamed) += n;
 }
 
@@ -140,7 +142,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 {
 	struct gathering g = {0};
 
-	for (uint32_t i = 0; c->known && i < event_names_end(); i++)
+	for (uint32_t i = 0; i < c->n_known; i++)
 		gather_group_count(&g, event_message_name(i) ? event_message_name(i)->group : "",
 				   c->known[i]);
 	for (const struct generic_count *e = c->by_id; e; e = e->hh.next)

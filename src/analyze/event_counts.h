@@ -37,6 +37,7 @@ struct event_counts {
 	uint64_t total;
 	uint64_t unnamed; /* events without a number, past the limits, or when out of memory */
 	uint64_t *known; /* by field number; NULL until the first event */
+	uint32_t n_known;
 	struct generic_count *by_id; /* hash */
 };
 
@@ -44,6 +45,15 @@ void event_counts_deinit(struct event_counts *c);
 
 /* Counts n events of one field number. */
 void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n);
+static inline void event_counts_add_one(struct event_counts *c, uint32_t field)
+{
+	if (field < c->n_known) {
+		c->total++;
+		c->known[field]++;
+	} else {
+		event_counts_add(c, field, 1);
+	}
+}
 /* Stores the group of a number from its descriptor. Does nothing for an event with a message of its
  * own, past the limit, or when out of memory. */
 void event_counts_set_group(struct event_counts *c, uint32_t field, const struct pb_field *group);

@@ -75,6 +75,15 @@ static void update_event_span(struct ftrace_scan *s, uint64_t ns)
 
 /* ---- events ---- */
 
+static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
+{
+	uint64_t first, last;
+
+	bundle_count_plain_events(d, &s->counts, &first, &last);
+	update_event_span(s, first);
+	update_event_span(s, last);
+}
+
 static bool scan_event(struct ftrace_scan *s, const struct bundle_field *event)
 {
 	struct pb_field generic, name;
@@ -142,7 +151,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 
 	s->bundles++;
 	s->span = (struct bundle_span){0};
-	while (bundle_next(&d, &field)) {
+	while (scan_plain_events(s, &d), bundle_next(&d, &field)) {
 		struct pb_field f = field.raw.f;
 
 		switch (f.id) {

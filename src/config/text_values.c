@@ -279,7 +279,7 @@ static const char *unescape_one(const char **p, const char *end, struct strbuf *
 
 	if (read_digits(p, end, 8, 3, &v) > 0) {
 		strbuf_putc(out, (char)v);
-		return v > 0xff ? "an octal escape ends at \\377" : NULL;
+		return v > 0xff ? "octal escape out of range; the maximum is \\377" : NULL;
 	}
 	simple = *p < end && **p ? strchr(from, **p) : NULL;
 	if (simple) {

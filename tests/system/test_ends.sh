@@ -80,7 +80,7 @@ stopped
 verdict "record: likewise when the service writes the file, and as JSON" $?
 stop_all
 begin
-sonda 0 record --detach lost -c "$TMP/ring" && kill "$SERVICE" && gone && grep -q 'session 1 lost ends with the service' "$TMP/service.log"
+sonda 0 record --detach lost -c "$TMP/ring" && kill "$SERVICE" && gone && grep -q 'discarding the trace of session 1 lost: ' "$TMP/service.log"
 verdict "sondad: warns of a session that no consumer is attached to" $?
 stop_all
 begin
@@ -88,7 +88,7 @@ sonda 0 record --detach kept -c "$TMP/ring"
 filled() { "$B/bin/sonda" snapshot kept -q -o b.pftrace 2>"$TMP/log" && [ "$(stat -c %s b.pftrace)" -gt 100000 ]; }
 soon filled
 (ulimit -f 16 && sonda 1 stop kept -o b.pftrace)
-kill "$SERVICE" && gone && grep -q 'session [0-9]* kept ends with the service' "$TMP/service.log"
+kill "$SERVICE" && gone && grep -q 'discarding the trace of session [0-9]* kept: ' "$TMP/service.log"
 verdict "sondad: and of one whose data sonda stop left there" $?
 stop_all
 begin

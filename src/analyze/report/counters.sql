@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report counters: every counter track.
 --
--- @help every counter: min, mean, max, last, and rates of totals
+-- @help every counter: min, mean, max, last; the rate if it is cumulative
 -- @records counters
 
 -- A counter is a total if its type says so, or if the kernel's counters of that name are totals.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report io: requests to block devices.
 --
--- @help disk requests: by device and process, bytes, latencies; write-back
+-- @help disk requests by device and process: bytes, latency; write-back
 -- @records io
 
 -- @define IO_COLUMNS

@@ -183,7 +183,7 @@ static void print_heading(const struct diff_traces *t, const struct diff_results
 {
 	static const char *const designs[] = {"between recordings",
 					      "in pairs, because the recordings alternate",
-					      "between blocks of time", "without a test"};
+					      "between blocks of time", "no significance test"};
 	size_t tested = 0;
 
 	for (size_t i = 0; i < r->n; i++)

@@ -201,7 +201,7 @@ static void print_kernel_memory(const struct recorder_options *o)
 
 	printf("the rings take %s of kernel memory", str_bytes(o->kernel_bytes, bytes));
 	if (available != UINT64_MAX)
-		printf("; %s was available before", str_bytes(available, of));
+		printf("; %s is available", str_bytes(available, of));
 	putchar('\n');
 	if (o->kernel_bytes > available / 4)
 		log_warn("the rings take more than a quarter of the available memory and cannot be "

@@ -17,10 +17,10 @@ static void warn_if_lost(const struct session *s)
 {
 	if (!session_is_detached(s) || s->file)
 		return;
-	log_warn(
-		"session %llu%s%s ends with the service: no consumer is attached to read its trace",
-		(unsigned long long)s->id, s->config->unique_session_name ? " " : "",
-		s->config->unique_session_name ? s->config->unique_session_name : "");
+	log_warn("discarding the trace of session %llu%s%s: the service is stopping, and no "
+		 "consumer is attached to read it",
+		 (unsigned long long)s->id, s->config->unique_session_name ? " " : "",
+		 s->config->unique_session_name ? s->config->unique_session_name : "");
 }
 
 static void shutdown_end_session(struct session *s)
