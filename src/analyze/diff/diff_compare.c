@@ -451,13 +451,17 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 }
 
 /* Returns the first sort key of a finding; its effect is the second one. A CPU that only one side
- * used was taken away or added, which causes other changes: it comes first. Time that moved between
- * CPUs of both sides is neither won nor lost: it comes last. */
+ * used was taken away or added, which causes other changes: it comes first. How often a thread ran
+ * or waited for a CPU follows from what else it did: that comes after the rest. Time that moved
+ * between CPUs of both sides is neither won nor lost: it comes last. */
 static int result_place(const struct diff_result *r)
 {
-	if (strcmp(r->row->level->by, "cpu") != 0)
-		return 1;
-	return r->of[DIFF_TOTAL].new_or_gone ? 0 : 2;
+	const char *metric = r->row->metric->name;
+
+	if (!strcmp(r->row->level->by, "cpu"))
+		return r->of[DIFF_TOTAL].new_or_gone ? 0 : 3;
+	return r->by == DIFF_COUNT && (!strcmp(metric, "cpu") || !strcmp(metric, "latency")) ? 2
+											     : 1;
 }
 
 static int compare_results_by_effect(const void *a, const void *b)

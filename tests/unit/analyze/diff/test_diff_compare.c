@@ -201,6 +201,29 @@ TEST(a_number_alone_and_a_p99_are_findings)
 	diff_rows_deinit(&rows);
 }
 
+/* More calls that wait make a thread run more often: the calls come first, however long it ran. */
+TEST(how_often_a_thread_ran_comes_after_what_it_did)
+{
+	struct diff_rows rows = {.observations = 2 * N};
+	struct diff_design d = design_of(DIFF_PAIRS);
+	struct diff_row *runs = add_row(&rows, "cpu", "thread", "x", "runs");
+	struct diff_row *calls = add_row(&rows, "syscalls", "call", "x", "fsync");
+	struct diff_results r;
+
+	set_values(runs, 1, 3e8, 3e8, 100);
+	set_values(calls, 2, 1e7, 1e7, 20);
+	for (size_t i = N; i < 2 * N; i++) {
+		runs->of[i].n = 150;
+		calls->of[i].n = 40;
+	}
+	assert_int_equal(diff_compare(&rows, &d, &r), 0);
+	assert_true(result_of(&r, "runs")->finding && result_of(&r, "fsync")->finding);
+	assert_true(result_of(&r, "runs")->effect > result_of(&r, "fsync")->effect);
+	assert_string_equal(r.of[0].row->what, "fsync");
+	diff_results_deinit(&r);
+	diff_rows_deinit(&rows);
+}
+
 TEST(a_part_explains_the_whole)
 {
 	struct diff_rows rows = {.observations = 2 * N};
