@@ -21,7 +21,7 @@
 #     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it; it takes the lock of
 #                          "top" for the parts that use the top level (hold_top_level of tests/interop/lib.sh)
 #     # tracefs: none      it does not use tracefs (all other directories)
-#     # tracefs: machine   no other test runs meanwhile, only guests: it compares times, or takes all CPUs
+#     # tracefs: machine   no other test and no guest runs meanwhile: it compares times, or takes all CPUs
 #     # check: long        only in make check-long and make check-all
 #     # check: heavy       only in make check-long: it takes both CPUs for long
 #
@@ -174,7 +174,7 @@ cpu_seconds() {
 run_one() { # CLASS NAME COMMAND...
   local class=$1 name=$2 began status group watcher limit=${TEST_TIMEOUT:-300}
   shift 2
-  if [[ $class != none && $class != guests ]] && [ -r $tracing ]; then
+  if [ "$class" != none ] && [ -r $tracing ]; then
     exec 9<$tracing
     case $class in
     alone | machine) flock 9 ;;
@@ -317,8 +317,7 @@ start_next() {
     none=("${none[@]:1}")
     return
   fi
-  running=${running/ guests }
-  [ ${#machine[@]} != 0 ] && [ -z "${running// }" ] || return
+  [ ${#machine[@]} != 0 ] && [ ${#CLASS[@]} = 0 ] || return
   start_job machine "${machine[0]}"
   machine=("${machine[@]:1}")
 }
@@ -357,7 +356,7 @@ tell_progress() {
 jobs=${JOBS:-$(($(nproc) * 3))}
 ticker=
 # The guests take the longest of all, and only the time that the other tests leave.
-[ -z "$guests" ] || { start_job guests kernels && jobs=$((jobs + 1)); }
+[ -z "$guests" ] || { start_job none kernels && jobs=$((jobs + 1)); }
 while :; do
   while [ ${#CLASS[@]} -lt "$jobs" ] && start_next; do :; done
   [ ${#CLASS[@]} != 0 ] || break

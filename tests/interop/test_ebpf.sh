@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: shared
+# tracefs: machine
 #
 # linux.ebpf_counters on the real kernel: threads that spin on one CPU wait for each other, and what the programs in the
 # kernel counted of it, read with trace_processor, is what the sched events of the same recording say.

@@ -11,7 +11,7 @@
 compare=$(dirname "$(realpath "$0")")/stopped_stacks.py
 [ "$(uname -m)" = x86_64 ] && [ -e /sys/kernel/btf/vmlinux ] || { echo "stacks are unwound by frame pointers" >&2; exit 77; }
 command -v eu-stack >/dev/null || { echo "eu-stack is not here (elfutils)" >&2; exit 77; }
-awk -v cpus="$(nproc)" '{ exit !($1 <= 2 * cpus) }' /proc/loadavg || { echo "the machine is busy: a stop comes late, and rings overflow" >&2; exit 77; }
+awk -v cpus="$(nproc)" '{ exit !(int($4) <= 2 * cpus) }' /proc/loadavg || { echo "the machine is busy: a stop comes late, and rings overflow" >&2; exit 77; }
 cd "$TMP" || exit 2
 
 # Loads that run and sleep in turn; each writes its pid.
