@@ -94,12 +94,16 @@ trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers
 data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_process_exit" ftrace_events: "task/task_rename" } } }
 CONFIG
 # Waits until the kernel records: on a busy machine that is some time after the session was enabled.
+# The instance appears later, so its name is expanded at each try.
+is_recorded_by() { # PID
+  grep -qs '^1' "$TRACEFS/instances/sonda-$1-"*/events/task/task_rename/enable
+}
 start_session() {
   local probes=${PIDS[-1]}
   "$SONDA" record -c "$TMP/session.cfg" -o "$TMP/snap.pftrace" >"$TMP/session.log" 2>&1 </dev/null &
   PIDS+=($!)
   wait_for grep -q 'a snapshot is saved on trigger' "$TMP/session.log" &&
-    wait_for grep -qs '^1' "$TRACEFS/instances/sonda-$probes-"*/events/task/task_rename/enable
+    wait_for is_recorded_by "$probes"
 }
 start_daemon TRACED_NOTIFY_FD "$TMP/sondad.log" "$BIN/sondad" && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" &&
   start_session && start_daemon SONDA_METRICS_NOTIFY_FD "$TMP/metrics.log" "$SONDA" metrics --listen "127.0.0.1:$PORT" \
