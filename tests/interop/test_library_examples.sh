@@ -82,7 +82,7 @@ check_answer "20 rounds of 5 parts, and the sum after each" "$dir/trace" "select
 timeout 60 "$BIN/sonda" record --app 'pool*' waits syscalls runq processes -o "$dir/trace" -- "$dir/thread_pool" \
   >"$dir/log" 2>&1
 verdict "thread_pool with counters, system calls and waits of its threads" $? "$dir/log"
-check_answer "readers see each thread and process once, whoever described it" "$dir/trace" "select (select count() from slice s join thread_track t on track_id = t.id
+check_answer "readers see each thread and process once, also if two programs describe it" "$dir/trace" "select (select count() from slice s join thread_track t on track_id = t.id
     where t.name = 'waits') > 0 as waits, (select count() from slice where name = 'job') as jobs, (select count() from
     (select 1 from thread where tid > 0 group by tid having count() > 1)) as threads, (select count() from
     (select 1 from process where pid > 0 group by pid having count() > 1)) as processes, (select count() from stats

@@ -30,7 +30,7 @@ struct sys_file {
 	/* Set by the owner: a larger file is -EFBIG. 0: SYS_FILE_SIZE_MAX. */
 	size_t max;
 	/* Set by the owner or 0: a file that is not regular, not on this device, or not readable by
-	 * everybody is -EPERM. */
+	 * all users is -EPERM. */
 	dev_t public_on;
 };
 
