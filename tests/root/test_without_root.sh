@@ -78,7 +78,7 @@ verdict "two capabilities: doctor names the third" $? "$TMP/log"
 sonda 1 '' record -t 1 -o trace sched_switch && says 'not CAP_DAC_OVERRIDE, which kernel events need; run: sudo setcap'
 verdict "record says the same" $? "$TMP/log"
 if [ -n "$ebpf" ]; then
-  sonda 0 '' record -t 1 -o trace runq && says 'counters [1-9]'
+  sonda 0 '' record -t 1 -o trace runq && says '[1-9] samples? \(counters\)|counters [1-9]'
   verdict "eBPF counters are recorded" $? "$TMP/log"
 fi
 sonda 1 '' doctor rights

@@ -405,6 +405,11 @@ static int record_end_remove_file(struct record_command *c, int code)
 	return code;
 }
 
+static bool is_one_line_with(const char *lines, const char *part)
+{
+	return strchr(lines, '\n') == lines + strlen(lines) - 1 && strstr(lines, part);
+}
+
 /* Ends a recording, and removes its file, if everything in it was refused, or an option of the
  * command line. Returns the exit code; 0 if neither is the case. */
 static int end_refused_recording(struct record_command *c)
@@ -426,7 +431,8 @@ static int end_refused_recording(struct record_command *c)
 		fail_without_events(c, why.text);
 	} else if (!c->result.refused) { /* otherwise these were printed already */
 		record_put_missing(&facts, &lines);
-		if (lines.s)
+		/* If there is only one reason, the error has it. */
+		if (lines.s && (options || !is_one_line_with(lines.s, why.text)))
 			console_print_lines(&c->console, lines.s);
 		strbuf_deinit(&lines);
 		fail_without_events(c, options ? refused_options_text(options) : why.text);

@@ -163,10 +163,31 @@ static void write_count(uint64_t n, const char *noun, const char *plural, struct
 	strbuf_printf(out, "%s %s%s", str_thousands(n, number), noun, n == 1 ? "" : plural);
 }
 
+static size_t count_sample_kinds(const struct sample_counts *c)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < SAMPLES_KINDS; i++)
+		n += c->of[i] != 0;
+	return n;
+}
+
+/* Writes the number of samples, and their kind if there is only one. */
+static void write_sample_total(const struct sample_counts *c, struct strbuf *out)
+{
+	int kind = 0;
+
+	write_count(sample_counts_total(c), "sample", "s", out);
+	while (!c->of[kind])
+		kind++;
+	if (count_sample_kinds(c) == 1)
+		strbuf_printf(out, " (%s)", sample_counts_name(kind));
+}
+
 static void write_head(const struct record_facts *f, struct strbuf *out)
 {
 	const struct trace_scan *s = f->scan;
-	uint64_t samples = sample_counts_total(&s->samples);
+	bool samples = sample_counts_total(&s->samples);
 	bool events = config_requests_ftrace(f->config) || s->ftrace.counts.total;
 	char number[32];
 
@@ -183,7 +204,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	if (events && samples)
 		strbuf_puts(out, ", ");
 	if (samples)
-		write_count(samples, "sample", "s", out);
+		write_sample_total(&s->samples, out);
 	else if (!events) /* only programs have written data */
 		write_count(s->packets, "packet", "s", out);
 	if (s->processes) {
@@ -375,11 +396,14 @@ static void write_groups(const struct record_facts *f, struct strbuf *out)
 	strbuf_putc(out, '\n');
 }
 
+/* Writes the number of each kind of sample. If there is only one kind, the head has it. */
 static void write_samples(const struct sample_counts *c, struct strbuf *out)
 {
 	const char *separator = "  samples  ";
 	char number[32];
 
+	if (count_sample_kinds(c) < 2)
+		return;
 	for (int i = 0; i < SAMPLES_KINDS; i++) {
 		if (!c->of[i])
 			continue;
@@ -387,8 +411,7 @@ static void write_samples(const struct sample_counts *c, struct strbuf *out)
 			      str_thousands(c->of[i], number));
 		separator = ", ";
 	}
-	if (sample_counts_total(c))
-		strbuf_putc(out, '\n');
+	strbuf_putc(out, '\n');
 }
 
 /* Writes how often the probes of the session were hit: also those that no recorded thread hit. */

@@ -374,9 +374,8 @@ FIXTURE_TEST(a_program_that_came_after_the_start_and_left_before_the_end_is_not_
 	      "start or at the end\n",
 	      false, true);
 	x.scan.samples.of[SAMPLES_SLICES] = 7;
-	check("Recorded 5.00 s on 2 CPUs: 2 events, 7 samples, 1.18 MiB to x.pftrace\n"
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 7 samples (slices), 1.18 MiB to x.pftrace\n"
 	      "  events   sched 2\n"
-	      "  samples  slices 7\n"
 	      "  lost     nothing\n",
 	      false, false);
 }
