@@ -115,7 +115,7 @@ def strace_calls(prefix):
 
 def main():
     ours, theirs = sonda_calls(sys.argv[1]), strace_calls(sys.argv[2])
-    first = min((tid for tid in theirs), key=lambda t: [t not in ours, t])
+    first = next((tid for tid in ours if tid in theirs), None)  # the lines are in the order of time
     equal = different = 0
     for tid, calls in sorted(theirs.items()):
         mine = ours.get(tid, [])
