@@ -824,8 +824,7 @@ static int refuse_unknown_subject(const struct output *p, const struct chosen_su
 			   : !strcmp(s->kind, "cgroup") ? "control group"
 							: s->kind;
 
-	return err_set(e, -ENOENT,
-		       "%s has no thread in a %s '%.80s'; sonda report cpu --by %s lists them",
+	return err_set(e, -ENOENT, "%s has no threads in %s '%.80s'; see sonda report cpu --by %s",
 		       p->tables.path, what, s->name, any ? "container" : s->kind);
 }
 
@@ -868,8 +867,8 @@ static int make_tables(struct output *p, struct err_text *e)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
 	if (!has_machine(p))
 		return err_set(e, -ENOENT,
-			       "%s has no data from machine %" PRId64 "; sonda sql %s "
-			       "'select * from machine' lists them",
+			       "%s has no data from machine %" PRId64 "; see sonda sql %s "
+			       "'select * from machine'",
 			       p->tables.path, p->o->machine, str_word(p->tables.path, word));
 	return missing ? refuse_unknown_thread(p, missing, e) : 0;
 }

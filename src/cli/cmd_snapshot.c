@@ -181,7 +181,7 @@ static int snapshot_copy_from_recorder(const struct verb_options *o, struct trac
 	if (r < 0)
 		return r;
 	if (snapshot.not_live.text[0])
-		log_warn("the newest seconds are missing: %s", snapshot.not_live.text);
+		log_warn("the newest data is missing: %s", snapshot.not_live.text);
 	s->goes_on = snapshot.is_live;
 	s->file_bytes = snapshot.bytes;
 	if (o->quiet && !o->strict && !o->json)

@@ -294,7 +294,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	} else if (o->boot && n) {
 		return err_set(e, -EINVAL,
 			       "--boot selects the trace, so '%.80s' must be the name of a "
-			       "report; sonda help report lists them",
+			       "report; sonda help report lists all reports",
 			       words[0]);
 	} else if (o->boot && !o->all && o->format != REPORT_HTML) {
 		o->report = report_find("end");
@@ -365,9 +365,9 @@ static int check_grouping_key(const struct report_options *o, struct err_text *e
 		return 0;
 	for (size_t i = 0; i < r->n_sections; i++)
 		if (r->sections[i].by && !has_grouping_key(r, i, r->sections[i].by))
-			strbuf_printf(&keys, "%s%s", keys.len ? ", " : "; it has ",
+			strbuf_printf(&keys, "%s%s", keys.len ? ", " : "; it supports ",
 				      r->sections[i].by);
-	err_set(e, -EINVAL, "the report %s has no --by '%.80s'%s", r->name, o->by,
+	err_set(e, -EINVAL, "the report %s does not support --by '%.80s'%s", r->name, o->by,
 		keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;

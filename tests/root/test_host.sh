@@ -189,7 +189,7 @@ remote 1 --host nowhere -t 1s -o "$TMP/no" sched && says 'nowhere: ssh cannot co
 verdict "a machine that does not answer" $?
 remote 1 --host stranger -t 1s -o "$TMP/no" sched && says 'Permission denied' && says 'stranger: ssh cannot connect'
 verdict "a key that is not accepted" $?
-remote 1 --host bob@has -t 1s -o "$TMP/no" sched && says 'has: sonda was not root there; use --host root@has'
+remote 1 --host bob@has -t 1s -o "$TMP/no" sched && says 'has: sonda did not run as root there; use --host root@has'
 verdict "a user without rights" $?
 SONDA_SSH=/nonexistent/ssh remote 1 --host has -t 1s -o "$TMP/no" sched && says 'has: '
 verdict "no ssh" $?

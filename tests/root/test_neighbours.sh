@@ -109,6 +109,6 @@ done
 [ $wrong_count != 2 ]
 verdict "as many waits as the events have" $? compared log
 "$SONDA" report neighbours nosuch neighbour.pftrace >out 2>&1
-[ $? = 1 ] && grep -q 'has no thread in a container, unit, pod or control group .nosuch.' out
+[ $? = 1 ] && grep -q 'has no threads in container, unit, pod or control group .nosuch.' out
 verdict "a group that is not there is refused" $? out
 exit $BAD

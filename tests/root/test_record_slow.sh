@@ -51,13 +51,13 @@ record() { # ARGS...: in the background
 record -o "$TMP/mnt/a"
 wait_for larger_than "$TMP/mnt/a" 100000
 fsfreeze -f "$TMP/mnt"
-wait_for said 'the output accepts no data: .* wait in the service'
+wait_for said 'the output is not accepting data: .* waiting in the service'
 verdict "a file system that hangs is reported while it does" $? "$TMP/log"
 timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 [ $? = 0 ] && is_whole "$TMP/b" && grep -q 'lost *nothing' "$TMP/log2"
 verdict "meanwhile the service records for others" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
-wait_for said 'the output accepts data again'
+wait_for said 'the output is accepting data again'
 verdict "a file system that goes on is reported" $? "$TMP/log"
 kill -INT $recorder
 wait $recorder
@@ -70,7 +70,7 @@ verdict "a recording over it is a whole trace" $? "$TMP/log"
 record -o "$TMP/mnt/c"
 wait_for larger_than "$TMP/mnt/c" 100000
 fsfreeze -f "$TMP/mnt"
-wait_for said 'the output accepts no data'
+wait_for said 'the output is not accepting data'
 kill -INT $recorder
 wait $recorder
 [ $? = 1 ] && said 'its file system accepted no data for ten seconds'
@@ -88,7 +88,7 @@ verdict "what is kept is whole" $?
 record -o "$TMP/mnt/d"
 wait_for larger_than "$TMP/mnt/d" 100000
 fsfreeze -f "$TMP/mnt"
-wait_for said 'the output accepts no data'
+wait_for said 'the output is not accepting data'
 kill -KILL $recorder
 wait $recorder 2>/dev/null
 timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
@@ -133,7 +133,7 @@ sleep 1000 <"$TMP/pipe" &
 reader=$!
 PIDS+=("$reader")
 record -o "$TMP/pipe"
-wait_for said 'the output accepts no data'
+wait_for said 'the output is not accepting data'
 verdict "a pipe whose reader does not read is reported while it happens" $? "$TMP/log"
 kill $reader
 wait $recorder

@@ -179,7 +179,7 @@ def hostile_arguments(s, traces, outside):
             ("no trace", "sql", {"statement": "SELECT 1"}, ": the argument 'trace'"),
             ("an option as the report", "report", {"trace": "app.pf", "name": "--help"}, "no report"),
             ("a file as the report", "report", {"trace": "app.pf", "name": "/etc/passwd"}, "no report|one file"),
-            ("a key with an option", "report", {"trace": "app.pf", "name": "cpu", "by": "x --file=/etc"}, "has no --by"),
+            ("a key with an option", "report", {"trace": "app.pf", "name": "cpu", "by": "x --file=/etc"}, "does not support --by"),
             ("top of 0", "report", {"trace": "app.pf", "top": 0}, "from 1 to"), ("top as a text", "report", {"trace": "app.pf", "top": "5"}, "whole number"),
             ("ATTACH", "sql", {"trace": "app.pf", "statement": f"ATTACH '{outside}/new.db' AS x"}, "not authorized"),
             ("ATTACH as the second statement", "sql", {"trace": "app.pf", "statement": f"SELECT 1; ATTACH '{outside}/new.db' AS x"}, "not authorized"),
@@ -216,7 +216,7 @@ def large_answers(s, traces):
                 not failed and text.startswith('columns ["i","name"]\n') and rows == list(range(seen + 1, seen + len(rows) + 1)), text[:200])
         seen += len(rows)
     failed, text = s.call("sql", {"trace": "app.pf", "statement": "SELECT printf('%.*c', 100000, 'x') AS x, 1 AS y"})
-    verdict("a long value is cut, and says so", not failed and "cut; the line has 1000" in text and tokens(text) <= TOKENS_MAX, text[-200:])
+    verdict("a long value is cut, and says so", not failed and "truncated; the line has 1000" in text and tokens(text) <= TOKENS_MAX, text[-200:])
     failed, text = s.call("sql", {"trace": "app.pf", "statement": "SELECT char(27) || '[31m' || char(10) || char(8238) AS x"})
     verdict("control characters are escaped", not failed and "\033" not in text and "\u202e" not in text, text)
     verdict("no page has more than 4,000 tokens", s.largest <= TOKENS_MAX, s.largest)

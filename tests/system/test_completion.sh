@@ -16,7 +16,7 @@ case "$1 $2" in
   printf '[{"kind":"event","name":"sched:sched_switch"},\n{"kind":"event","name":"irq:softirq_entry"}]\n' ;;
 'list presets') printf '[{"kind":"preset","name":"net","title":"Network: packets."},\n{"kind":"preset","name":"io"}]\n' ;;
 'list categories') printf '[{"kind":"category","name":"rendering"}]\n' ;;
-'report latency') [ "$3 $4" = '--by .' ] && echo 'sonda: report latency has no --by .; it has thread, program' >&2 && exit 2 ;;
+'report latency') [ "$3 $4" = '--by .' ] && echo 'sonda: report latency does not support --by .; it supports thread, program' >&2 && exit 2 ;;
 'doctor --json') echo '{"checks":[{"check":"btf","verdict":"ok"},{"check":"bpf","verdict":"ok"}]}' ;;
 'sessions --json') echo '{"tracing_sessions":[{"id":1,"unique_session_name":"flight"},{"id":2,"unique_session_name":"other"}]}' ;;
 *) exit 1 ;;

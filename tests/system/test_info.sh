@@ -63,7 +63,7 @@ packet { trusted_packet_sequence_id: 1 timestamp: 7000000000 service_event { tra
 END
 verdict "protoc encodes a trace with known times" $?
 "$SONDA" info "$TMP/times" >"$TMP/out" 2>"$TMP/err"
-shows "what was recorded, asked for, and is in the trace" '^Recorded 5\.50 s \(asked for 5 s; events of 6\.16 s\): 2 events'
+shows "what was recorded, asked for, and is in the trace" '^Recorded 5\.50 s \(asked for 5 s; events cover 6\.16 s\): 2 events'
 "$SONDA" report "$TMP/times" >"$TMP/out" 2>"$TMP/err"
 grep -qE '^ *asked +recorded +span ' "$TMP/out" && grep -qE '^ *5\.00 s +5\.50 s +6\.16 s ' "$TMP/out"
 verdict "sonda report has the same durations, by the same words" $?

@@ -169,7 +169,7 @@ rows <<'END'
 1 | report directory | cannot read directory: Is a directory
 1 | report sched --from 99 good.pftrace | the trace has no data between --from and --to; it is
 1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread 'nobody'
-1 | report --machine 7 good.pftrace | has no data from machine 7; sonda sql good.pftrace .select . from machine. lists them
+1 | report --machine 7 good.pftrace | has no data from machine 7; see sonda sql good.pftrace .select . from machine.
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
 1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; allow more with --memory SIZE
 1 | sql text.pftrace select(1) | text.pftrace is text, not a Perfetto trace
@@ -185,8 +185,8 @@ rows <<'END'
 2 | report good.pftrace shed | no report is named 'shed'; did you mean sched\?
 2 | report why | no process or thread is given; example: sonda report why 4711
 2 | report why good.pftrace | no process or thread is given; example: sonda report why 4711 good.pftrace
-2 | report sched --by nothing good.pftrace | report sched has no --by 'nothing'; it has thread, process, container, unit, pod, cgroup, program, function
-2 | report timeline --by nothing good.pftrace | report timeline has no --by 'nothing'; it has cpu, thread, process, program
+2 | report sched --by nothing good.pftrace | report sched does not support --by 'nothing'; it supports thread, process, container, unit, pod, cgroup, program, function
+2 | report timeline --by nothing good.pftrace | report timeline does not support --by 'nothing'; it supports cpu, thread, process, program
 2 | report --top 0 good.pftrace | --top '0' is not a number above 0
 2 | report --from soon good.pftrace | --from 'soon' is not a time; examples: 1.5, 2s, 200ms
 2 | cut --from -1 -o x good.pftrace | --from '-1' is not a time; examples
@@ -359,7 +359,7 @@ mkfifo full && exec 8<>full && dd if=/dev/zero of=full bs=4096 count=16 2>/dev/n
 : >"$TMP/log"
 sonda record -c short.cfg -o full >"$TMP/stdout" 2>"$TMP/log" </dev/null &
 pid=$!
-until grep -q 'accepts no data' "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+until grep -q 'not accepting data' "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
 kill -INT $pid
 wait $pid
 [ $? = 1 ] && grep -q 'interrupted: wrote only the first 0 bytes' "$TMP/log" && ! grep -q 'again' "$TMP/log"

@@ -350,7 +350,7 @@ verdict "no trace here: exit code 1" $? "$TMP/err"
 
 # ---- mistakes
 run "an unknown report: a suggestion" 2 '^$' 'no report is named .latncy.; did you mean latency\?' latncy "$TRACE"
-run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by .name.; it has cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
+run "an unknown key: those that there are" 2 '^$' 'report cpu does not support --by .name.; it supports cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread .nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread .aqp.; did you mean app\?' why aqp "$TRACE"
 run "why without a process" 2 '^$' 'no process or thread is given' why
@@ -495,8 +495,8 @@ rows "a container by its option, of one kind only" 'neighbours|1100|1|1152' "Wai
   neighbours --container web --from 60ms
 rows "--container: no other one" 'web|101' "Waits for a CPU, counted in the kernel, by container" "container waits" \
   latency --by container --container web
-run "--unit: a container is none" 1 '^$' "has no thread in a unit 'web'; sonda report cpu --by unit lists them" latency --unit web "$TRACE"
-run "--cgroup PATH" 1 '^$' "has no thread in a control group '/dock'; sonda report cpu --by cgroup lists them" cpu --cgroup /dock "$TRACE"
+run "--unit: a container is none" 1 '^$' "has no threads in unit 'web'; see sonda report cpu --by unit" latency --unit web "$TRACE"
+run "--cgroup PATH" 1 '^$' "has no threads in control group '/dock'; see sonda report cpu --by cgroup" cpu --cgroup /dock "$TRACE"
 [ "$("$SONDA" sql "$TRACE" "select from_ns, to_ns, l.waits from cgroup_wait_length l join cgroup_wait w on w.id = wait_id
   where cause = 'own CPU quota'" | tail -n 1 | tr -s ' ')" = "8388608 10485760 1" ]
 verdict "sql has the lengths" $?

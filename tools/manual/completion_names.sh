@@ -20,7 +20,7 @@ names() {
     for word; do
       case $word in
       *[!a-z]*) ;;
-      *) sonda report "$word" --by . 2>&1 | sed -n 's/.*; it has //p' | tr -s ', ' '\n' ;;
+      *) sonda report "$word" --by . 2>&1 | sed -n 's/.*; it supports //p' | tr -s ', ' '\n' ;;
       esac
     done
     ;;

@@ -41,7 +41,7 @@ static const char split_usage[] =
 	"      --every TIME   start a new file after this time: 10s, 500ms\n"
 	"      --size SIZE    files of about this size: 100mb\n"
 	"  -o, --out PREFIX   prefix of the file names; default: the trace's name\n"
-	"      --force        replace files that exist\n"
+	"      --force        overwrite existing files\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda split --every 10s trace.pftrace\n";
 

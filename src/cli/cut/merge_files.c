@@ -37,7 +37,7 @@ static int explain_merge_refusal(const struct merge_files *o, enum merge_refusal
 	case MERGE_MACHINES:
 		return err_set(e, -EINVAL,
 			       "%s covers several machines, and %s is from a machine that booted "
-			       "earlier; these cannot be merged",
+			       "earlier; these two cannot be merged",
 			       file, other);
 	case MERGE_REBOOT:
 		return err_set(

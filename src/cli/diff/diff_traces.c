@@ -531,8 +531,8 @@ static void mark_different_configs(struct diff_traces *all)
 			continue;
 		all->same_config = false;
 		strbuf_printf(&all->marks,
-			      "the configs differ (%s): what only one side recorded is not "
-			      "compared, and the recording itself may cost more on one side\n",
+			      "the configs differ (%s): data that only one side recorded is not "
+			      "compared, and the overhead of recording may differ\n",
 			      others.len ? others.s
 			      : names.s	 ? names.s
 					 : "data sources");
@@ -559,13 +559,13 @@ static void mark_weak_design(struct diff_traces *all)
 {
 	if (all->kind == DIFF_UNTESTED)
 		strbuf_printf(&all->marks,
-			      "too few recordings to tell a change from chance: make %d or more of "
-			      "each side\n",
+			      "too few recordings to tell a change from chance: make at least %d "
+			      "per side\n",
 			      LEAST_REPETITIONS);
 	else if (all->kind == DIFF_BLOCKS)
 		strbuf_printf(&all->marks,
 			      "the intervals come from blocks of time, so they do not include the "
-			      "variation between recordings; make %d or more of each side\n",
+			      "variation between recordings; make at least %d per side\n",
 			      LEAST_REPETITIONS);
 	else if (all->kind == DIFF_REPETITIONS)
 		strbuf_puts(&all->marks,

@@ -252,7 +252,7 @@ void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 	} else {
 		doctor_set_finding(f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
 				   "other tracers are active: %s%s%s; sonda records in a private "
-				   "instance, but their events cost time, too",
+				   "instance, but their events add overhead",
 				   t.text.len ? t.text.s : "",
 				   t.text.len && h.text.len ? "; by " : "",
 				   h.text.len ? h.text.s : "");

@@ -59,7 +59,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 	} else if (room == 0) {
 		doctor_set_finding(f, DOCTOR_FAULT,
 				   "the file system of %s is nearly full: %s free, and a "
-				   "recording leaves at least that much",
+				   "recording leaves at least that much free",
 				   m->dir, bytes);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else if (room < LITTLE_ROOM) {

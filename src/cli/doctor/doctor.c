@@ -259,7 +259,7 @@ static int validate_check_names(const struct verb_options *o)
 			log_error("doctor: unknown check '%s'; did you mean %s?", o->words[i],
 				  str_nearest_get(&nearest));
 		else
-			log_error("doctor: unknown check '%s'; sonda doctor lists them",
+			log_error("doctor: unknown check '%s'; sonda doctor lists all checks",
 				  o->words[i]);
 		return EXIT_USAGE;
 	}

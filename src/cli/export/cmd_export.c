@@ -81,7 +81,7 @@ static const struct form form_slices = {
 	.suffix = "folded",
 	.text = export_folded_slices,
 	.needs = "select 1 from __intrinsic_slice limit 1",
-	.lacks = "slices; programs with libsonda write them: sonda record --app NAME",
+	.lacks = "slices; record programs that use libsonda: sonda record --app NAME",
 };
 
 #define NEEDS_SAMPLES                                                                              \

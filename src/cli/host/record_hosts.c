@@ -537,11 +537,10 @@ static int hosts_end(struct hosts_run *a)
 		if (saved && h->failed)
 			host_print_summary(h);
 		if (!saved && h->uid && h->code == EXIT_FAILED && !a->setup->sudo)
-			console_error(
-				console,
-				"%s: sonda was not root there; use --host root@%s, or --sudo if "
-				"the user may use sudo without a password",
-				h->label, h->label);
+			console_error(console,
+				      "%s: sonda did not run as root there; use --host root@%s, or "
+				      "--sudo if the user may use sudo without a password",
+				      h->label, h->label);
 		if (!code)
 			code = h->failed ? EXIT_FAILED : h->code;
 	}

@@ -20,7 +20,7 @@ static const char usage[] =
 	"Converts a trace-cmd (trace.dat) or perf (perf.data) recording to a trace. The format is\n"
 	"detected from the first bytes. FILE \"-\" is standard input.\n\n"
 	"  -o, --out OUT          output file; \"-\" is standard output\n"
-	"      --force            replace OUT if it exists\n"
+	"      --force            overwrite OUT if it exists\n"
 	"      --buffer NAME      trace.dat: only events from this tracefs instance; \"top\" is "
 	"the top level\n"
 	"      --kallsyms FILE    perf.data: copy of the recorded machine's /proc/kallsyms, for "

@@ -32,7 +32,7 @@ static int put_program_item(void *ctx, const struct program_item *item)
 	else
 		strbuf_printf(&title, "0x%" PRIx64, item->offset);
 	if (item->is_chosen_at_load)
-		strbuf_puts(&title, " chosen at load (IFUNC)");
+		strbuf_puts(&title, " resolved at load time (IFUNC)");
 	if (item->semaphore)
 		strbuf_printf(&title, " semaphore 0x%" PRIx64, item->semaphore);
 	if (item->texts[is_usdt ? 2 : 1][0]) {

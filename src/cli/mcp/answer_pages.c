@@ -60,7 +60,7 @@ void answer_add(struct answer *a, const char *line)
 		while (end && ((unsigned char)line[end] & 0xc0) == 0x80)
 			end--;
 		strbuf_add(&b, line, end);
-		strbuf_printf(&b, " ... (cut; the line has %zu bytes)", len);
+		strbuf_printf(&b, " ... (truncated; the line has %zu bytes)", len);
 	} else {
 		strbuf_puts(&b, line);
 	}
@@ -130,7 +130,7 @@ static void put_page(const struct answer *a, size_t from, struct strbuf *ret)
 		strbuf_printf(ret, "%zu of %zu lines are left; call more with handle \"%u.%zu\"\n",
 			      a->n - i, a->n, a->id, i);
 	else if (a->cut)
-		strbuf_puts(ret, "the answer was too long and ends here; ask for less\n");
+		strbuf_puts(ret, "the answer was too long and is truncated here; ask for less\n");
 }
 
 void answers_deinit(struct answers *a)

@@ -197,7 +197,7 @@ static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, stru
 			       "the answer is too long; narrow it with top, from and to");
 	r = has_text ? answer_add_json(a, out->out.s, out->out.len, out->cut) : 0;
 	if (out->cut)
-		answer_add(a, "the statement has more rows, which were not read; use LIMIT");
+		answer_add(a, "the statement returns more rows, which were not read; use LIMIT");
 	if (r < 0 && out->code != 0)
 		return err_set(e, -EIO, "%s",
 			       out->errors.s ? out->errors.s : "the verb failed without a message");

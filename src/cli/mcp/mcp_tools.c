@@ -82,14 +82,14 @@ static const struct mcp_tool tools[] = {
 	 {TRACE_ARG, WHO_ARG, WINDOW_ARGS}},
 	{"sql",
 	 "Runs a SELECT on a trace with trace_processor's tables: sched, thread_state, thread, "
-	 "process, slice, counter, ftrace_event, args, stats ... It reads only, and is stopped "
-	 "after "
-	 "a time. Use LIMIT.",
+	 "process, slice, counter, ftrace_event, args, stats ... It is read-only and has a time "
+	 "limit. Use LIMIT.",
 	 MCP_SQL,
 	 {TRACE_ARG,
 	  {"statement", "SQL in SQLite's dialect; times are in ns", MCP_TEXT, true, NULL}}},
 	{"diff",
-	 "Compares recordings of the same load: what became slower or faster, with intervals.",
+	 "Compares recordings of the same load: what became slower or faster, with confidence "
+	 "intervals.",
 	 MCP_DIFF,
 	 {{"before", "one trace or several repetitions", MCP_TRACES, true, NULL},
 	  {"after", "one trace or several repetitions", MCP_TRACES, true, NULL},

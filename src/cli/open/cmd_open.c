@@ -312,10 +312,10 @@ static void open_in_browser(const struct open_options *o, const char *name, unsi
 	if (browser_failure_text(r))
 		printf("No browser was started: %s.\n", browser_failure_text(r));
 	printf("%s\n    %s\n",
-	       r == BROWSER_STARTED && !o->no_browser ? "Your browser is opening:"
+	       r == BROWSER_STARTED && !o->no_browser ? "Opening in your browser:"
 						      : "Open in a browser:",
 	       url);
-	puts("Waiting until the browser has fetched the trace; Ctrl-C stops.");
+	puts("Waiting for the browser to fetch the trace; Ctrl-C stops.");
 	fflush(stdout);
 }
 

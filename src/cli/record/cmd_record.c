@@ -384,8 +384,8 @@ static const char *detach_obstacle(const struct record_command *c)
 {
 	if (config_triggers_take_snapshots(c->config))
 		return "cannot be combined with CLONE_SNAPSHOT: no process would save the "
-		       "snapshots; run without --detach in the background, or remove the triggers "
-		       "and call sonda snapshot";
+		       "snapshots; run sonda record in the background without --detach, or remove "
+		       "the triggers and call sonda snapshot";
 	if (c->config->write_into_file)
 		return NULL;
 	if (c->config->duration_ms)

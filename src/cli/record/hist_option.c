@@ -99,7 +99,7 @@ static int parse_hist_matches(struct hist_parse *p, char *names)
 	int r = 0;
 
 	if (!p->to->end_event)
-		return set_hist_error(p, "'on' applies only to times from one event to another");
+		return set_hist_error(p, "'on' applies only to times between two events");
 	while (!r && (name = strsep(&names, ",")))
 		if (*name)
 			r = message_add_string(&p->to->n_match, &p->to->match, name);
@@ -174,7 +174,7 @@ static int parse_hist_value(struct hist_parse *p)
 		return message_set_string(&p->to->field, word) ? -ENOMEM : 0;
 	return strcmp(word, "time") == 0
 		       ? 0
-		       : set_hist_error(p, "from one event to another, only 'time' can be counted");
+		       : set_hist_error(p, "between two events, only 'time' can be counted");
 }
 
 static int parse_hist(struct hist_parse *p, char *copy)

@@ -251,9 +251,8 @@ static void recording_on_signal(void *ctx, int number, bool by_terminal)
 		return;
 	if (++r->interrupts > 1 || !recording_has_begun(r) || r->setup->detach) {
 		recording_finish(r, -EINTR,
-				 r->result->snapshots.saved
-					 ? "aborted: data that was not saved yet is discarded"
-					 : "aborted: nothing was saved");
+				 r->result->snapshots.saved ? "aborted: unsaved data is discarded"
+							    : "aborted: nothing was saved");
 		return;
 	}
 	set_end_reason_once(r, number == SIGINT	  ? "stopped by SIGINT (Ctrl-C)"

@@ -32,19 +32,20 @@ void stream_watch_check(struct stream_watch *w, const Pb__TraceStats *stats,
 	if (loses)
 		console_error(
 			console,
-			"the output accepts data too slowly: the service's buffer is full (%s "
-			"waiting), and data is lost",
+			"the output is too slow: the service's buffer is full (%s waiting), and "
+			"data is lost",
 			bytes);
 	else if (w->is_behind && !was_behind)
-		console_error(console, "the output accepts %s: %s wait in the service's buffer",
-			      stalls ? "no data" : "data too slowly", bytes);
+		console_error(console, "the output is %s: %s waiting in the service's buffer",
+			      stalls ? "not accepting data" : "too slow", bytes);
 	else if (was_behind && !w->is_behind)
-		console_error(console, "the output accepts data again");
+		console_error(console, "the output is accepting data again");
 }
 
 void stream_watch_report_stall(void *console, bool stalled)
 {
 	console_error(console, "%s",
-		      stalled ? "the output accepts no data; new data waits in the service's buffer"
-			      : "the output accepts data again");
+		      stalled ? "the output is not accepting data; new data waits in the service's "
+				"buffer"
+			      : "the output is accepting data again");
 }

@@ -317,12 +317,12 @@ static const char *recorder_saver_admit(struct recorder_saver *s, const char *tr
 	while (t < s->triggers + s->n_triggers && strcmp(t->name, trigger) != 0)
 		t++;
 	if (t == s->triggers + ARRAY_SIZE(s->triggers))
-		return "too many triggers have saved one";
+		return "too many different triggers have saved one";
 	if (t == s->triggers + s->n_triggers) {
 		snprintf(t->name, sizeof(t->name), "%s", trigger);
 		s->n_triggers++;
 	} else if (now - t->began_ns < s->setup.pause_ms * NS_PER_MS) {
-		return "the last one was less than --pause ago";
+		return "the last one for this trigger was less than --pause ago";
 	}
 	t->began_ns = now;
 	return NULL;

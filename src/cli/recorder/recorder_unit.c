@@ -58,10 +58,11 @@ static int check_systemd(const struct recorder_options *o, struct err_text *e)
 	int r = 0;
 
 	if (!fs_exists(SYSTEMD_RUNS))
-		return err_set(e, -ENOENT,
-			       "systemd is not running; let another supervisor run: sonda recorder "
-			       "run --dir %.200s",
-			       o->dir);
+		return err_set(
+			e, -ENOENT,
+			"systemd is not running; have another supervisor run: sonda recorder "
+			"run --dir %.200s",
+			o->dir);
 	r = run_systemctl(true, (const char *const[]){"cat", RECORDER_UNIT, NULL}, e);
 	if (r > 0)
 		return err_set(e, -ENOENT,

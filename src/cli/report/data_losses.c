@@ -500,7 +500,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 	}
 	if (s->patches_failed && s->chunks_discarded) {
 		loss = add_loss_of_buffer(f, i, s->size, s->patches_failed, "packets", ret);
-		strbuf_printf(&loss->text, "incomplete because chunks were discarded: %s",
+		strbuf_printf(&loss->text, "%s incomplete because chunks were discarded",
 			      str_count(s->patches_failed, "packet", count));
 	}
 	if (s->abi_violations && s->size < LARGEST_CHUNK) {
@@ -565,7 +565,7 @@ static void put_departure(const struct record_facts *f, const struct service_sta
 {
 	const struct departure_stats *d = &s->departures[i];
 	struct strbuf *b = &losses_add(ret, "", d->times, "producers")->text;
-	const char *separator = " of ";
+	const char *separator = " from ";
 
 	strbuf_printf(b, "%s (pid %d) disconnected", d->producer, d->pid);
 	if (f->scan->started_ns && d->gone_ns > f->scan->started_ns)
@@ -573,12 +573,12 @@ static void put_departure(const struct record_facts *f, const struct service_sta
 			      (double)(d->gone_ns - f->scan->started_ns) / 1e9);
 	if (d->times > 1)
 		strbuf_printf(b, " (most recent of %u disconnections)", d->times);
-	strbuf_puts(b, ": uncommitted data is missing, and ");
+	strbuf_puts(b, ": uncommitted data and ");
 	if (d->back_ns > d->gone_ns)
-		strbuf_printf(b, "%.1f s until another producer replaced it,",
+		strbuf_printf(b, "the %.1f s until another producer replaced it are missing",
 			      (double)(d->back_ns - d->gone_ns) / 1e9);
 	else
-		strbuf_puts(b, "everything later,");
+		strbuf_puts(b, "everything later is missing");
 	for (size_t k = i; k < s->n_departures; k++)
 		if (are_departures_at_once(d, &s->departures[k])) {
 			strbuf_printf(b, "%s%s", separator, s->departures[k].source);

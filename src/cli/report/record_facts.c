@@ -108,7 +108,7 @@ void record_put_other_durations(const struct record_facts *f, struct strbuf *out
 		separator = "; ";
 	}
 	if (events > 0 && !f->snapshots && differ_noticeably(events, recorded)) {
-		strbuf_printf(out, events < 0.1 ? "%sevents of %.1g s" : "%sevents of %.2f s",
+		strbuf_printf(out, events < 0.1 ? "%sevents cover %.1g s" : "%sevents cover %.2f s",
 			      separator, events);
 		separator = "; ";
 	}

@@ -69,8 +69,8 @@ double record_set_up_seconds(const struct trace_scan *s);
 double record_requested_seconds(const Pb__TraceConfig *config);
 /* Returns the time from the first kernel event to the last one; 0 without two of them. */
 double record_event_seconds(const struct record_facts *f);
-/* Appends the durations that differ noticeably from record_seconds(): " (asked for 5 s; events of
- * 6.16 s)". */
+/* Appends the durations that differ noticeably from record_seconds(): " (asked for 5 s; events
+ * cover 6.16 s)". */
 void record_put_other_durations(const struct record_facts *f, struct strbuf *out);
 
 /* Converts a time of the events' clock to seconds since the start of tracing, or since the first

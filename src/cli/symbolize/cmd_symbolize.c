@@ -37,7 +37,7 @@ static const char usage[] =
 	"trace.\n\n"
 	"  -o, --out OUT          output file\n"
 	"      --in-place         replace FILE\n"
-	"      --force            replace OUT if it exists\n"
+	"      --force            overwrite OUT if it exists\n"
 	"      --debug-dir DIR    look for debug files below DIR as well (repeatable)\n"
 	"      --debuginfod       fetch missing debug files from the servers in DEBUGINFOD_URLS, "
 	"which learn\n"
@@ -269,8 +269,8 @@ static int symbolize_save_trace(struct symbolizing *s, struct err_text *e)
 	if (s->n_unfound > UNFOUND_SHOWN)
 		log_warn("no debug information: and %s",
 			 str_count(s->n_unfound - UNFOUND_SHOWN, "more file", count));
-	log_info("found the functions of %zu of %zu addresses, in %zu of %zu files", s->n_found,
-		 s->n_addresses, s->n_modules - s->n_unfound, s->n_modules);
+	log_info("resolved %zu of %zu addresses, in %zu of %zu files", s->n_found, s->n_addresses,
+		 s->n_modules - s->n_unfound, s->n_modules);
 	if (strcmp(s->o->out, "-") != 0)
 		verb_print_file_name(s->o->out, str_bytes(trace_file_bytes(s->file), size));
 	return 0;

@@ -277,7 +277,7 @@ static const char *const key_help[] = {
 	"up, down   select a row; also k and j",
 	"Enter      record the selected process for 5 s, and show why it waited;",
 	"           on a group: show its processes",
-	"H          threads, or processes",
+	"H          show threads or processes",
 	"t          tree: processes under their parents or their group",
 	"b          change the grouping: program, unit, container, pod, control group, none",
 	"/          filter by part of the name or by process id; Esc removes the filter",
@@ -285,7 +285,7 @@ static const char *const key_help[] = {
 	"<, >, s    sort by the column to the left or right",
 	"1 to 9     sort by that column, from the left",
 	"h, ?       this help",
-	"q          end",
+	"q          quit",
 	"",
 };
 

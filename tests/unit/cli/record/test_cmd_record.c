@@ -168,7 +168,7 @@ FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 {
 	expect("-o x.pftrace sched/sched_switch", 0, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
-	assert_true(says("Recorded 0.68 s (events of 0.002 s)"));
+	assert_true(says("Recorded 0.68 s (events cover 0.002 s)"));
 	assert_true(says("323 events, 89 processes"));
 	assert_true(says("lost     kernel rings: 24,275 events"));
 	assert_true(says("missing  no producer provides the data source 'linux.ftrace'"));
@@ -285,8 +285,8 @@ FIXTURE_TEST(test_an_output_that_is_too_slow_is_reported)
 {
 	service.bytes_waiting = 20 << 20;
 	expect("-o x.pftrace sched", 0, NULL, NULL);
-	assert_true(says("the output accepts no data: 20 MiB wait") ||
-		    says("the output accepts data too slowly: 20 MiB wait"));
+	assert_true(says("the output is not accepting data: 20 MiB waiting") ||
+		    says("the output is too slow: 20 MiB waiting"));
 }
 
 /* What has no size is read while it records. */

@@ -226,7 +226,7 @@ FIXTURE_TEST(rings_that_lose_events_and_their_size)
 /* The counters of a buffer of 32 MiB, one row a second. */
 FIXTURE_TEST(an_output_that_does_not_keep_up)
 {
-#define SLOW(what) "sonda: the output accepts data too slowly: " what "\n"
+#define SLOW(what) "sonda: the output is too slow: " what "\n"
 	static const struct {
 		uint64_t written, read, lost, stalled_ms;
 		const char *printed;
@@ -234,17 +234,18 @@ FIXTURE_TEST(an_output_that_does_not_keep_up)
 		{0, 0, 0, 0, ""},
 		{50 << 20, (50 << 20) - 1000, 0, 0, ""},
 		/* It falls behind, and keeps up again: reported once. */
-		{71 << 20, 52 << 20, 0, 0, SLOW("19 MiB wait in the service's buffer")},
+		{71 << 20, 52 << 20, 0, 0, SLOW("19 MiB waiting in the service's buffer")},
 		{80 << 20, 53 << 20, 0, 0, ""},
 		{80 << 20, 70 << 20, 0, 0, ""},
-		{80 << 20, 79 << 20, 0, 0, "sonda: the output accepts data again\n"},
+		{80 << 20, 79 << 20, 0, 0, "sonda: the output is accepting data again\n"},
 		{80 << 20, 80 << 20, 0, 0, ""},
 		/* It accepts nothing, however little waits. */
 		{81924096, 81920000, 0, 2000, ""},
 		{81924096, 81920000, 0, 3000,
-		 "sonda: the output accepts no data: 4 KiB wait in the service's buffer\n"},
+		 "sonda: the output is not accepting data: 4 KiB waiting in the service's "
+		 "buffer\n"},
 		{81924096, 81920000, 0, 4000, ""},
-		{81924096, 81924096, 0, 0, "sonda: the output accepts data again\n"},
+		{81924096, 81924096, 0, 0, "sonda: the output is accepting data again\n"},
 		/* A packet whose end was not committed is no stalled output. */
 		{81964096, 81924096, 0, 0, ""},
 		{81964096, 81924096, 0, 0, ""},

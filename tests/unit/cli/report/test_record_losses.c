@@ -111,7 +111,7 @@ FIXTURE_TEST(test_counters_become_lines)
 		{"packets without a chunk",
 		 BUFFER(1000000, 500000, .chunks_discarded = 1234, .patches_failed = 2),
 		 .lines = CENTRAL "full: discarded the newest 1,234 chunks; try -b 2mb\n" CENTRAL
-				  "incomplete because chunks were discarded: 2 packets\n"},
+				  "2 packets incomplete because chunks were discarded\n"},
 		{"a buffer smaller than a chunk",
 		 BUFFER(4096, 500000, .abi_violations = 18, .patches_failed = 2),
 		 .lines = "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n"},
@@ -165,14 +165,15 @@ FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 	d[2] = d[0];
 	strcpy(d[2].source, "track_event"); /* programs come and go */
 	x.stats.n_departures = 3;
-	check(1, "probes (pid 7) disconnected 2.5 s after the start: uncommitted data is missing, "
-		 "and everything later, of linux.ftrace, linux.process_stats\n");
+	check(1,
+	      "probes (pid 7) disconnected 2.5 s after the start: uncommitted data and everything "
+	      "later is missing from linux.ftrace, linux.process_stats\n");
 	d[0].back_ns = 14000000000;
 	d[0].times = 2;
 	x.stats.n_departures = 1;
 	check(1, "probes (pid 7) disconnected 2.5 s after the start (most recent of 2 "
 		 "disconnections): uncommitted "
-		 "data is missing, and 1.5 s until another producer replaced it, of "
+		 "data and the 1.5 s until another producer replaced it are missing from "
 		 "linux.ftrace\n");
 }
 

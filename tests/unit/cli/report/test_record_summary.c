@@ -96,9 +96,9 @@ FIXTURE_TEST(test_the_head_has_the_durations)
 		{"events of as long", "duration_ms: 5000", 7500, 7600000, 12610000, false,
 		 "Recorded 5.10 s (asked for 5 s) on 2 CPUs"},
 		{"events of longer", "duration_ms: 5000", 7500, 7600000, 13760000, false,
-		 "Recorded 5.10 s (asked for 5 s; events of 6.16 s) on 2 CPUs"},
+		 "Recorded 5.10 s (asked for 5 s; events cover 6.16 s) on 2 CPUs"},
 		{"events of shorter", "", 7500, 7600000, 7602400, false,
-		 "Recorded 5.10 s (events of 0.002 s) on 2 CPUs"},
+		 "Recorded 5.10 s (events cover 0.002 s) on 2 CPUs"},
 		{"one event", "", 7500, 7600000, 7600000, false, "Recorded 5.10 s on 2 CPUs"},
 	};
 
@@ -283,8 +283,8 @@ FIXTURE_TEST(test_the_same_as_json)
 		"rings\",\"count\":7,\"unit\":\"events\",\"text\":\"7 events (cpu1 "
 		"7)\",\"advice\":\"try -B 1mb or fewer "
 		"events\"},{\"count\":1,\"unit\":\"producers\",\"text\":\"a\\\"b (pid 12) "
-		"disconnected 2.0 s after the start: uncommitted data is missing, and everything "
-		"later, of "
+		"disconnected 2.0 s after the start: uncommitted data and everything later is "
+		"missing from "
 		"linux.ftrace\"}],\"losses_known\":true,\"departures\":[{\"data_source\":\"linux."
 		"ftrace\",\"producer\":\"a\\\"b\",\"pid\":12,\"gone_s\":2.000000,\"times\":1}],"
 		"\"missing\":[\"no producer provides the data source 'linux.frace': is "
@@ -328,21 +328,22 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	x.scan.ftrace.first_ns = 1200000000;
 	x.scan.ftrace.last_ns = 1400000000;
 	x.scan.ftrace.to_boot_ns = 200000000;
-	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.60 s (events cover 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
 	      "  lost     not known: the end of the recording is not in the trace\n",
 	      true, false);
 	x.scan.ftrace.bundles_after_loss = 1;
 	x.scan.ftrace.holes.counted = 7;
-	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.60 s (events cover 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
 	      "  lost     kernel rings: at least 7 events, in 1 place; try -B 1mb "
 	      "(buffer_size_kb: 1024) or fewer events\n"
-	      "           further losses are unknown: the end of the recording is not in the trace\n",
+	      "           further losses are unknown: the end of the recording is not in the "
+	      "trace\n",
 	      true, false);
 	x.scan.stats.final_flush_succeeded = true;
 	x.scan.ftrace.bundles_after_loss = 0;
-	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.60 s (events cover 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
 	      "  lost     nothing\n",
 	      false, false);
