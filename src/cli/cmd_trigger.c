@@ -14,7 +14,7 @@
 static const char usage[] =
 	"usage: sonda trigger [OPTION]... NAME...\n\n"
 	"Activates triggers. Each tracing session whose trigger_config contains one of the names\n"
-	"starts, stops or is cloned. The service does not report whether a session matched. A\n"
+	"is started, stopped or cloned. The service does not report whether a session matched. A\n"
 	"running recorder also receives the names, if this user may write to its socket. It "
 	"reacts\n"
 	"to 'recorder' and to the names given to it with --on.\n\n"

@@ -149,7 +149,7 @@ own_or_reported $?
 check "--trigger traceoff: nothing after it" $?
 
 record 3 --strict sched_switch --trigger 'traceoff if nosuch == 1' -- true &&
-  said 'missing +trigger at event sched/sched_switch is refused: ' && said '^ +\^$'
+  said 'missing +trigger on event sched/sched_switch was refused: ' && said '^ +\^$'
 own_or_reported $?
 check "a trigger that the kernel refuses" $?
 

@@ -207,7 +207,7 @@ if [ "$(id -u)" = 0 ]; then
     finish INT
   fi
   DISPLAY=:99 serve "$TRACE"
-  grep -q "a browser does not run as root" "$TMP/out"
+  grep -q "browsers do not run as root" "$TMP/out"
   verdict "no browser runs as root" $?
   finish INT
 else

@@ -79,7 +79,7 @@ static void mark_load_change(struct diff_traces *t, const struct diff_results *r
 		strbuf_puts(&t->marks, "different load: the number of ");
 		diff_put_row_name(r->of[i].row, &t->marks);
 		strbuf_printf(&t->marks,
-			      " per second changed by %+.0f %%: compare the column 'each', or use "
+			      " per second changed by %+.0f %%; compare the column 'each', or use "
 			      "--per with a slice or system call\n",
 			      c->ratio * 100);
 		return;

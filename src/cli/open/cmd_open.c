@@ -289,7 +289,7 @@ static const char *browser_failure_text(enum browser_result r)
 	case BROWSER_NO_DISPLAY:
 		return "there is no display here";
 	case BROWSER_IS_ROOT:
-		return "a browser does not run as root";
+		return "browsers do not run as root";
 	case BROWSER_NO_PROGRAM:
 		return "xdg-open is not installed";
 	case BROWSER_STARTED:

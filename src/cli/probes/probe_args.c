@@ -304,7 +304,7 @@ int probe_args_put_call(struct strbuf *b, const struct probe_arg *args, size_t n
 		if (!find_argument_place(machine, position++, place))
 			return err_set(e, -EINVAL,
 				       "the calling convention of this architecture is unknown to "
-				       "sonda; name registers: 'fd=%%REGISTER:s32'");
+				       "sonda; name the registers: 'fd=%%REGISTER:s32'");
 		if (args[i].type.name)
 			probe_args_put(b, args[i].name, place, args[i].type);
 	}
@@ -322,9 +322,8 @@ int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t
 			continue;
 		}
 		if (has_result || !args[i].type.name)
-			return err_set(
-				e, -EINVAL,
-				"at a return only the result is available; example: '(int)'");
+			return err_set(e, -EINVAL,
+				       "on return, only the result is available; example: '(int)'");
 		has_result = true;
 		/* A type without a name was named after its position. */
 		probe_args_put(b, strcmp(args[i].name, "arg1") ? args[i].name : "ret", "$retval",

@@ -187,7 +187,7 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 		if (!args[i].kernel.p && t->offset)
 			return err_set(e, -EINVAL,
 				       "arguments have known locations only at the start of a "
-				       "function; name registers: 'fd=%%di:s32'");
+				       "function; name the registers: 'fd=%%di:s32'");
 	r = kind == USER_PROBE_RETURN ? probe_args_put_result(b, args, n, e)
 				      : probe_args_put_call(b, args, n, machine, e);
 	if (r || !t->result.len)

@@ -493,8 +493,9 @@ static void put_comments(const struct record_command *c, struct strbuf *out)
 
 	find_own_fields(&c->config->base, &own);
 	if (own.n) {
-		strbuf_puts(out, "# Fields that only sonda has. perfetto --txt refuses them; with "
-				 "--show-config=binary, perfetto skips them:\n#");
+		strbuf_puts(out,
+			    "# Fields that only sonda supports. perfetto --txt rejects them; with "
+			    "--show-config=binary, perfetto skips them:\n#");
 		for (size_t i = 0; i < own.n; i++)
 			strbuf_printf(out, "%s %s", i ? "," : "", own.names[i]);
 		strbuf_putc(out, '\n');

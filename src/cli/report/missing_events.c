@@ -138,7 +138,7 @@ static bool is_trigger(const struct entry *e)
 
 static void put_refused(struct entry *e, struct strbuf *lines)
 {
-	strbuf_puts(lines, " is refused");
+	strbuf_puts(lines, " was refused");
 	e->reason += strlen(trigger_refused);
 	e->reason_len -= strlen(trigger_refused);
 }
@@ -161,7 +161,7 @@ static void missing_events_put_events(const struct name_list *failed, size_t fir
 		strbuf_puts(&names, n == 1 ? "" : ", ");
 		strbuf_add(&names, other.what, other.what_len);
 	}
-	strbuf_printf(lines, "%sevent%s %s", is_trigger(&e) ? "trigger at " : "", n == 1 ? "" : "s",
+	strbuf_printf(lines, "%sevent%s %s", is_trigger(&e) ? "trigger on " : "", n == 1 ? "" : "s",
 		      names.s ? names.s : "");
 	if (n > NAMED)
 		strbuf_printf(lines, " and %zu other%s", n - NAMED, n == NAMED + 1 ? "" : "s");

@@ -76,7 +76,7 @@ static void write_config(const Pb__TraceConfig *c, struct strbuf *out)
 				      ? " (DISCARD)"
 				      : "");
 	if (c->write_into_file)
-		strbuf_puts(out, ", written while it was recorded");
+		strbuf_puts(out, ", written to the file while recording");
 	strbuf_puts(out, "\n  sources  ");
 	for (size_t i = 0; i < c->n_data_sources; i++) {
 		const Pb__DataSourceConfig *source = c->data_sources[i]->config;

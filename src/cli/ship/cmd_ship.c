@@ -71,7 +71,7 @@ static int ship_collect(const struct ship_options *o)
 	ship_collector_close(c);
 	if (!o->once || !later)
 		return EXIT_GOOD;
-	log_error("ship: %s not added to the spool; the messages above say why",
+	log_error("ship: %s not added to the spool; see the messages above",
 		  str_count(later, "trace", count));
 	return EXIT_FAILED;
 }
@@ -150,7 +150,7 @@ static int ship_merge(const struct ship_options *o)
 	if (r == 0)
 		return EXIT_GOOD;
 	if (r == -EAGAIN)
-		log_error("ship: some traces were not merged; the messages above say why");
+		log_error("ship: some traces were not merged; see the messages above");
 	else if (r == -EINTR)
 		log_error("ship: stopped; the next --compact continues");
 	else

@@ -31,9 +31,10 @@ static const char usage[] =
 	"usage: sonda symbolize [OPTION]... -o OUT FILE\n\n"
 	"Writes a copy of a trace with function names, inlined functions and source lines added to "
 	"its\n"
-	"call stacks. They come from debug information in the program, in a debug file beside it "
-	"or in\n"
-	".debug/, or below /usr/lib/debug. A file is used only if its build ID matches the "
+	"call stacks. Names and lines come from debug information in the program, in a debug file "
+	"beside\n"
+	"it or in .debug/, or below /usr/lib/debug. A file is used only if its build ID matches "
+	"the\n"
 	"trace.\n\n"
 	"  -o, --out OUT          output file\n"
 	"      --in-place         replace FILE\n"
@@ -42,7 +43,7 @@ static const char usage[] =
 	"      --debuginfod       fetch missing debug files from the servers in DEBUGINFOD_URLS, "
 	"which learn\n"
 	"                         which programs were recorded\n"
-	"  -h, --help         print this help\n\n"
+	"  -h, --help             print this help\n\n"
 	"example: sonda symbolize -o named.pftrace trace.pftrace\n";
 
 static const char letters[] = ":o:h";

@@ -88,7 +88,7 @@ TEST(arguments_that_are_refused)
 	assert_non_null(strstr(call("int a,,int b", EM_X86_64, false), "empty"));
 	assert_non_null(strstr(call("int a[2]", EM_X86_64, false), "not an argument"));
 	assert_non_null(strstr(call("int a b c d e", EM_X86_64, false), "not an argument"));
-	assert_non_null(strstr(call("int a", EM_RISCV, false), "name registers"));
+	assert_non_null(strstr(call("int a", EM_RISCV, false), "name the registers"));
 	assert_non_null(
 		strstr(call("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a",
 			    EM_X86_64, false),

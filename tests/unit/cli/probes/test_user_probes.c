@@ -207,7 +207,7 @@ TEST(probes_that_are_refused)
 	refused(USER_PROBE_CALL, "/etc/passwd:main", "not an ELF file");
 	refused(USER_PROBE_CALL, "SELF:function_to_prbe", "did you mean function_to_probe");
 	refused(USER_PROBE_CALL, "SELF:ns::over", "2 functions have this name: ns::over(");
-	refused(USER_PROBE_CALL, "SELF:function_to_probe+4(int x)", "name registers");
+	refused(USER_PROBE_CALL, "SELF:function_to_probe+4(int x)", "name the registers");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe(foo x)", "no known type");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe -> int", "only a span can have a result");
 	refused(USER_PROBE_SPAN, "SELF:function_to_probe%return",

@@ -202,8 +202,8 @@ TEST(test_events_of_one_reason_share_a_line)
 /* Its event is recorded. */
 TEST(test_a_trigger_that_is_refused)
 {
-	CHECK("trigger at event a/b is refused: no\n", "a/b (trigger refused: no)");
-	CHECK("trigger at events a/b, a/c is refused: Field not found\n"
+	CHECK("trigger on event a/b was refused: no\n", "a/b (trigger refused: no)");
+	CHECK("trigger on events a/b, a/c was refused: Field not found\n"
 	      "  x == 1\n"
 	      "  ^\n"
 	      "event a/d could not be recorded: trigger refused: \n",
