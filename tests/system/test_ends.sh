@@ -119,11 +119,11 @@ verdict "stop --json: likewise" $?
 write_counter_config rotate "write_into_file: true output_path: \"$TMP/out/r.pftrace\" file_write_period_ms: 100
 duration_ms: 3500 rotate { period_ms: 1000 keep: 3 }"
 echo other >r.000001.pftrace
-sonda 0 record -c "$TMP/rotate" && says '^Recorded [0-9.]+ s.*: [0-9,]* packets, .* to files from .*r.00000[0-9].pftrace on' &&
+sonda 0 record -c "$TMP/rotate" && says '^Recorded [0-9.]+ s.*: [0-9,]* packets, .* to .*r.00000[0-9].pftrace and the following files' &&
   says 'ended *duration reached' && says 'lost *nothing'
 verdict "record with rotate: the summary of all files that are left" $?
 first=$(ls "$TMP"/out/r.*.pftrace | sed -n 2p) # the first one is older
-says "to files from $first on" && says "^next *sonda report $first\$"
+says "to $first and the following files" && says "^next *sonda report $first\$"
 verdict "record with rotate: the next command names the first file that is left" $?
 # A longer session before had more files.
 cp "$(ls "$TMP"/out/r.*.pftrace | tail -n 1)" "$TMP/out/r.000009.pftrace"

@@ -296,7 +296,7 @@ static void host_on_copy(void *ctx, uint64_t bytes)
 	char size[32];
 
 	console_print(h->all->setup->console,
-		      "%s has no sonda " SONDA_VERSION "; copying one there (%s)", h->label,
+		      "%s has no sonda " SONDA_VERSION "; copying it there (%s)", h->label,
 		      str_bytes(bytes, size));
 }
 

@@ -118,9 +118,10 @@ static int write_grub_file(const char *line, struct err_text *e)
 		r = -errno;
 	strbuf_deinit(&text);
 	return r < 0 ? err_set(e, r, "cannot write " RECORDER_GRUB_FILE ": %s%s", strerror(-r),
-			       r == -ENOENT ? "; add the words by hand: see sonda recorder enable "
-					      "--crash"
-					    : "")
+			       r == -ENOENT
+				       ? "; add the parameters by hand: see sonda recorder enable "
+					 "--crash"
+				       : "")
 		     : 0;
 }
 

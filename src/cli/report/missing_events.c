@@ -239,9 +239,8 @@ static void put_nearest_name(const char *word, const struct tracefs_events *even
 	if (nearest && strcmp(nearest, word) && !is_name_of_perf(word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
 	else if (is_name_of_perf(word))
-		strbuf_puts(lines,
-			    "; call stacks at 99 Hz: --cpu-stacks; counters of perf: a config "
-			    "with linux.perf");
+		strbuf_puts(lines, "; call stacks at 99 Hz: --cpu-stacks; perf counters: a config "
+				   "with linux.perf");
 	else if (!strcmp(word, "help"))
 		strbuf_puts(lines, "; see 'sonda help record'");
 	strbuf_putc(lines, '\n');

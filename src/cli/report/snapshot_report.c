@@ -132,7 +132,7 @@ const char *snapshot_log_add_saved(struct snapshot_log *log, const struct snapsh
 	snapshot_report_put_losses(f, scan, lines.s ? lines.s : "", &line);
 	put_holes(scan, &line);
 	if (f->cut)
-		strbuf_printf(&line, "; cut: %s", f->cut);
+		strbuf_printf(&line, "; truncated: %s", f->cut);
 	log->saved++;
 	log->lossy |= losses.n || f->cut;
 	losses_deinit(&losses);

@@ -260,8 +260,9 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 		r = rename_to_final(o, 0);
 	if (r < 0)
 		err_set(e, r, "cannot rename the output to %s: %s", o->path,
-			r == -ENOTEMPTY ? "the directory has files other than *.csv and *.parquet"
-					: strerror(-r));
+			r == -ENOTEMPTY
+				? "the directory contains files other than *.csv and *.parquet"
+				: strerror(-r));
 	else if (o->is_dir)
 		freep(&o->hidden);
 	out_path_deinit(o);

@@ -384,5 +384,5 @@ void trace_readback_get_output_name(const Pb__TraceConfig *config, const char *f
 						     config->output_path, 1, ROTATION_DIGITS))
 		snprintf(buf, size, "%s", config->output_path);
 	else
-		snprintf(buf, size, "files from %s on", *first ? first : number_1);
+		snprintf(buf, size, "%s and the following files", *first ? first : number_1);
 }

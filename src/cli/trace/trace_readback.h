@@ -78,7 +78,7 @@ void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
 			      uint64_t *ret_bytes, char ret_first[PATH_MAX]);
 
-/* Writes to buf what the service created, for the user: output_path, or with rotate "files from
- * FIRST on". first: the path of the first file of the series; "": the path with number 1. */
+/* Writes to buf what the service created, for the user: output_path, or with rotate "FIRST
+ * and the following files". first: the path of the first file of the series; "": the path with number 1. */
 void trace_readback_get_output_name(const Pb__TraceConfig *config, const char *first, char *buf,
 				    size_t size);

@@ -132,9 +132,9 @@ TEST(test_every_event_is_missing)
 	check_all(FTRACE("'shced'") FTRACE("'shced'"), says);
 	check_all(FTRACE("'perf/cycles', 'instructions'"),
 		  "event 'perf/cycles' does not exist; call stacks at 99 Hz: --cpu-stacks; "
-		  "counters of perf: a config with linux.perf\n"
+		  "perf counters: a config with linux.perf\n"
 		  "event 'instructions' does not exist; call stacks at 99 Hz: --cpu-stacks; "
-		  "counters of perf: a config with linux.perf\n");
+		  "perf counters: a config with linux.perf\n");
 	/* There is something to record. */
 	check_all(FTRACE("'shced', 'sched_switch'"), "");
 	check_all(FTRACE("'shced'") FTRACE("'irq/*'"), "");

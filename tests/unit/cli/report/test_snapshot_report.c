@@ -145,7 +145,7 @@ TEST_STATE(one_that_found_no_room, setup_without_ftrace, teardown, struct fixtur
 {
 	x->snapshot.cut = "No space left on device";
 	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, &x->facts.scan),
-		"x.0.pftrace: trigger 'late' of app" AT ", 11.8 MiB; cut: No space left on "
+		"x.0.pftrace: trigger 'late' of app" AT ", 11.8 MiB; truncated: No space left on "
 		"device");
 	assert_true(x->log.lossy);
 }

@@ -117,9 +117,9 @@ TEST(a_row_of_files_has_other_names)
 	assert_string_equal(name, "/a/x.pftrace");
 	config.rotate = &rotate;
 	trace_readback_get_output_name(&config, "", name, sizeof(name));
-	assert_string_equal(name, "files from /a/x.000001.pftrace on");
+	assert_string_equal(name, "/a/x.000001.pftrace and the following files");
 	trace_readback_get_output_name(&config, "/a/x.000002.pftrace", name, sizeof(name));
-	assert_string_equal(name, "files from /a/x.000002.pftrace on");
+	assert_string_equal(name, "/a/x.000002.pftrace and the following files");
 }
 
 /* A file of one packet: TracePacket.trace_uuid with TraceUuid.lsb. */
