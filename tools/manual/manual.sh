@@ -78,7 +78,7 @@ environment() { # VERB...: what one of them uses, by its options
   }
   variable --socket '\fBPERFETTO_PRODUCER_SOCK_NAME\fR, \fBPERFETTO_CONSUMER_SOCK_NAME\fR' \
     "addresses of the tracing service's sockets; default /run/perfetto/traced\-producer.sock and traced\-consumer.sock"
-  variable --color '\fBNO_COLOR\fR' 'if it is not empty: no colours, unless \fB\-\-color\fR says otherwise'
+  variable --color '\fBNO_COLOR\fR' 'if set and not empty: no colours, unless \fB\-\-color\fR requests them'
   variable --no-pager '\fBSONDA_PAGER\fR, \fBPAGER\fR' 'the pager; an empty value or "cat" disables it'
 }
 # The verb whose page of docs/ tells most of VERB, if VERB has none of its own.
@@ -101,7 +101,7 @@ files_of() { # PROGRAM
 
 {
   head_of sonda 1 "User Commands"
-  name_of sonda "record and read traces of the Linux kernel and of programs"
+  name_of sonda "record and read traces of the Linux kernel and programs"
   rows_of "$programs" sonda | roff help_page.awk -v rows=VERBS
   printf '.PP\nEach verb has a page of its own, such as\n.BR sonda\\-record (1).\n'
   roff markdown.awk -v depth=0 -v only="The first recording" README.md | sed 's|build/bin/||g; 1i.SH EXAMPLES'
@@ -160,7 +160,7 @@ END
   see_also "sonda(1)" "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)"
 } >"$to/man8/sonda-probes.8"
 {
-  daemon sonda-relay "connects the producers of this machine to the tracing service of another one"
+  daemon sonda-relay "connects this machine's producers to the tracing service on another machine"
   see_also "sonda(1)" "sondad(8)" "sonda-probes(8)"
 } >"$to/man8/sonda-relay.8"
 
