@@ -73,7 +73,7 @@ int sonda_backend_wait(struct sonda_backend *b, int timeout_ms);
  * the only valid call for b. Do not call it from a callback. No-op for NULL. */
 void sonda_backend_remove(struct sonda_backend *b);
 
-/* As sonda_session_new(), for this service. Also returns the errors of `connect`. */
+/* Like sonda_session_new(), but for this service. Also returns the errors of `connect`. */
 int sonda_session_new_on(struct sonda_backend *b, int timeout_ms, struct sonda_session **ret);
 
 #ifdef __cplusplus

@@ -46,7 +46,7 @@ struct sonda_category {
 };
 
 /* Adds a category to the list, or removes it. category must stay in memory between the calls. The
- * macros do both; other languages call them. */
+ * macros call these functions; other languages call them directly. */
 void sonda_category_add(struct sonda_category *category);
 void sonda_category_remove(struct sonda_category *category);
 

@@ -23,7 +23,7 @@ extern "C" {
 /* Reads a config in protobuf's text format, sonda.cfg(5). Returns 0 and sets *ret to a serialized
  * TraceConfig, which the caller frees with free(3); -EINVAL if the config is invalid or empty; or
  * -ENOMEM. For -EINVAL, sets *ret_errors (may be NULL) to the errors with their lines and
- * proposals, a text of several lines, which the caller frees. Any thread. */
+ * suggestions, a text of several lines, which the caller frees. Any thread. */
 int sonda_config_from_text(const char *text, void **ret, size_t *ret_len, char **ret_errors);
 
 #ifdef __cplusplus

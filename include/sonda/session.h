@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /*
- * Tracing sessions of the system's service, as `sonda record` makes them.
+ * Tracing sessions in the system's service, like those of `sonda record`.
  *
  *	sonda_session_new(NULL, 5000, &s);
  *	sonda_session_start(s, config, len, 5000);
@@ -30,7 +30,7 @@ extern "C" {
  *	-EINVAL		the session was not started, or was detached
  *	-EBUSY		the session was started, cloned or attached before
  *	-ENOSYS		the service does not have this call
- *	-EMSGSIZE	the request has more than 128 KiB, or the answer more than 256 MiB
+ *	-EMSGSIZE	the request is larger than 128 KiB, or the answer larger than 256 MiB
  *	-ENOTCONN	sonda_init() was not called, or not again after sonda_shutdown() or fork()
  *	-EDEADLK	called on the library's thread
  *	-ENOMEM
@@ -66,8 +66,9 @@ int sonda_session_wait(struct sonda_session *s, int timeout_ms);
  * sonda_session_free() is valid. timeout_ms applies to each part. */
 int sonda_session_read(struct sonda_session *s, int (*fn)(void *ctx, const void *data, size_t len),
 		       void *ctx, int timeout_ms);
-/* As sonda_session_read(), into a file, pipe or socket, which may be non-blocking. Also returns
- * -errno of write(2). A pipe without a reader raises SIGPIPE, unless the program ignores it. */
+/* Like sonda_session_read(), but into a file, pipe or socket, which may be non-blocking. Also
+ * returns -errno of write(2). A pipe without a reader raises SIGPIPE, unless the program ignores
+ * it. */
 int sonda_session_read_fd(struct sonda_session *s, int fd, int timeout_ms);
 
 /* Makes s, which must be new, a copy of the running session with this unique_session_name. The copy

@@ -77,7 +77,7 @@ struct sonda_track {
 	int64_t unit_multiplier; /* counter; 0 and 1: none */
 	const char *description;
 	const char *unit_name; /* counter, if unit is SONDA_UNIT_NONE */
-	const char *y_axis_share_key; /* counters with equal keys have one scale in the UI */
+	const char *y_axis_share_key; /* counters with the same key share a scale in the UI */
 	const char *sibling_merge_key;
 	uint64_t sibling_merge_key_int; /* if sibling_merge_key is NULL */
 	uint64_t reserved[4];

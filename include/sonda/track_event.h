@@ -50,7 +50,7 @@ enum sonda_event_type {
  * SONDA_ARG_LIST_END. An argument list that breaks the rules of event_args.h loses arguments. */
 void sonda_event(struct sonda_category *category, enum sonda_event_type type,
 		 struct sonda_string *name, const struct sonda_arg *args);
-/* As sonda_event(), with a name that is not interned. */
+/* Like sonda_event(), but with a name that is not interned. */
 void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type type,
 			 const char *name, const struct sonda_arg *args);
 
@@ -88,7 +88,7 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 	SONDA_UNNAMED_(category, SONDA_EVENT_COUNTER, SONDA_TRACK(track),                          \
 		       sonda_arg_d(SONDA_ARG_COUNTER_DOUBLE, NULL, (v)), SONDA_LIST_END_)
 
-/* The state that a state track has from now on: a name, which is a literal for SONDA_STATE(), and
+/* Sets the state of a state track from now on: a name, which is a literal for SONDA_STATE(), and
  * arguments. An event with the state that the track already has adds its arguments to that state.
  * SONDA_STATE_END() ends the state; the track then has none. Writing a state twice is harmless, so
  * several threads may write the states of one track. */
