@@ -218,10 +218,9 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 	s->thread_rows = c->thread_rows;
 	s->waits_by_cgroup = c->waits_by_cgroup;
 	if (s->waits_by_cgroup && !has_family(s, PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ))
-		ebpf_errors_add(errors, "waits_by_cgroup",
-				"it has no effect without the family RUNQ");
+		ebpf_errors_add(errors, "waits_by_cgroup", "no effect without the family RUNQ");
 	if (s->thread_rows && !s->process_rows)
-		ebpf_errors_add(errors, "thread_rows", "it has no effect without process_rows");
+		ebpf_errors_add(errors, "thread_rows", "no effect without process_rows");
 	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
 	if (c->outliers)
 		set_outliers(s, c->outliers, errors);

@@ -36,7 +36,7 @@ static void begin_measurement(struct program_cost *c, struct ebpf_run *runs, siz
 	/* The measurement needs more privilege than loading programs. */
 	if (!c->is_refused)
 		ebpf_errors_add(errors, "own cost",
-				"is not measured: %s (CAP_SYS_ADMIN is needed)%s",
+				"not measured: %s (CAP_SYS_ADMIN is required)%s",
 				strerror(-c->stats_fd),
 				c->limit > 0 ? "; max_overhead_percent has no effect" : "");
 	c->is_refused = true;

@@ -221,7 +221,7 @@ static int relay_run(struct program *p, const struct relay_options *o, struct er
 	if (r == 0 && o->background) {
 		r = background_continue();
 		if (r < 0)
-			err_set(e, r, "cannot go to the background: %s", strerror(-r));
+			err_set(e, r, "cannot run in the background: %s", strerror(-r));
 	}
 	if (r < 0)
 		return r;

@@ -186,7 +186,7 @@ static int main_serve(const struct options *o)
 	if (r == 0 && o->background) {
 		r = background_continue();
 		if (r < 0)
-			err_set(&e, r, "cannot go to the background: %s", strerror(-r));
+			err_set(&e, r, "cannot run in the background: %s", strerror(-r));
 	}
 	if (r == 0)
 		r = start_file_helper(&sockets, o, &e);

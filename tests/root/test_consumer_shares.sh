@@ -87,7 +87,7 @@ for user in 4242 member; do
   record_of_root
   beside "200 process_stats of $user"
   end_attack
-  grep -q "'linux.process_stats' recorded nothing: each user except root may record at most 16" "$TMP/out/0" && [ "${CODES[0]}" = 1 ]
+  grep -q "'linux.process_stats' recorded nothing: too many instances are recording: the limit is 16" "$TMP/out/0" && [ "${CODES[0]}" = 1 ]
   verdict "200 process_stats of $user: the rest is refused, which is a failure" $? "$TMP/out/0"
 done
 
@@ -104,7 +104,7 @@ record_of_root
 beside "3 x 64 ftrace"
 end_attack
 cat "$TMP"/out/[012] >"$TMP/refused"
-grep -q "'linux.ftrace' recorded nothing: each user except root may record at most 16" "$TMP/refused" && [ "${CODES[*]}" = "1 1 1" ]
+grep -q "'linux.ftrace' recorded nothing: too many instances are recording: the limit is 16" "$TMP/refused" && [ "${CODES[*]}" = "1 1 1" ]
 verdict "3 x 64 ftrace: the rest is refused, which is a failure" $? "$TMP/refused"
 
 # ---- memory of the kernel's rings

@@ -130,9 +130,9 @@ ticks=$awake
 [ "$ticks" -ge 40 ]
 verdict "ticks of 20 ms wake us up" $? "$TMP/ticks.log"
 watch mark 'drain_buffer_percent: 50 buffer_size_kb: 16384' sleep 1
-if grep -q 'option drain_buffer_percent.*by the timer' "$TMP/mark.log"; then
+if grep -q 'option drain_buffer_percent.*read periodically' "$TMP/mark.log"; then
   [ "$awake" -ge 5 ]
-  verdict "a kernel without a watermark reports that, and rings are read by the timer" $? "$TMP/mark.log"
+  verdict "a kernel without a watermark reports that, and rings are read periodically" $? "$TMP/mark.log"
 else
   [ "$awake" -le $((ticks / 4)) ]
   verdict "a watermark wakes us less often" $? "$TMP/mark.log"

@@ -78,7 +78,7 @@ static int finding_add_needs(struct finding *f, char *rest, const struct head_li
 					     "'counter PATTERN' or 'table NAME', with 'or' between "
 					     "alternatives");
 		if (f->n_needs == FINDING_NEEDS_MAX)
-			return line_error(l, "more than %d needs", FINDING_NEEDS_MAX);
+			return line_error(l, "more than %d terms in @needs", FINDING_NEEDS_MAX);
 		*need = (struct finding_need){
 			.kind = (enum need_kind)kind, .name = term, .or_next = next != NULL};
 		f->n_needs++;
@@ -96,7 +96,7 @@ static int finding_add_threshold(struct finding *f, char *rest, const struct hea
 	    *end)
 		return line_error(l, "@threshold must be COLUMN MINIMUM, such as: share_pct 20");
 	if (f->n_thresholds == FINDING_THRESHOLDS_MAX)
-		return line_error(l, "more than %d thresholds", FINDING_THRESHOLDS_MAX);
+		return line_error(l, "more than %d @threshold lines", FINDING_THRESHOLDS_MAX);
 	rest = skip_blanks(rest);
 	f->thresholds[f->n_thresholds++] =
 		(struct finding_threshold){.column = column, .min = v, .of = rest ? rest : ""};

@@ -121,9 +121,9 @@ enum metric_unit {
 	X(ALERTS, "sonda_alerts_received_total", COUNTER, NUMBER, "result", NULL,                  \
 	  "Alerts received by the webhook, by outcome.")                                           \
 	X(SPOOL_BYTES, "sonda_spool_bytes", GAUGE, BYTES, NULL, NULL,                              \
-	  "Size of the traces that sonda ship has not uploaded yet.")                              \
+	  "Total size of the traces that sonda ship has not uploaded yet.")                        \
 	X(SPOOL_OLDEST, "sonda_spool_oldest_seconds", GAUGE, NUMBER, NULL, NULL,                   \
-	  "How long the oldest trace that sonda ship has not uploaded yet has waited.")            \
+	  "Age of the oldest trace that sonda ship has not uploaded yet.")                         \
 	X(UPLOADS, "sonda_uploads_total", COUNTER, NUMBER, "result", NULL,                         \
 	  "Trace uploads by sonda ship, by outcome.")
 /* clang-format on */

@@ -128,8 +128,8 @@ int fs_write_all(int fd, const void *data, size_t len)
 
 const char *fs_error_text(int error)
 {
-	return error == EBADMSG	  ? "part of it has an unknown format"
-	       : error == ENODATA ? "it is empty"
+	return error == EBADMSG	  ? "unknown format in part of the file"
+	       : error == ENODATA ? "the file is empty"
 				  : strerror(error);
 }
 

@@ -82,7 +82,7 @@ static void log_va(enum log_level level, uint32_t left_out, const char *fmt, va_
 	n = vsnprintf(line + head, sizeof(line) - head, fmt, ap);
 	len = head + (n > 0 ? (size_t)n : 0);
 	if (left_out && len < sizeof(line)) {
-		n = snprintf(line + len, sizeof(line) - len, " (%" PRIu32 " more were left out)",
+		n = snprintf(line + len, sizeof(line) - len, " (%" PRIu32 " more suppressed)",
 			     left_out);
 		len += (size_t)n;
 	}

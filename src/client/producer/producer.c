@@ -83,8 +83,8 @@ static struct reason producer_explain_error(int error)
 
 	if (error == -EDQUOT)
 		snprintf(r.text, sizeof(r.text),
-			 "each user except root may record at most %u instances of it, and all "
-			 "users except root together at most %u",
+			 "too many instances are recording: the limit is %u for each non-root "
+			 "user, and %u for all of them together",
 			 DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
 	else if (error == -E2BIG)
 		snprintf(r.text, sizeof(r.text), "too many data sources are recording");

@@ -265,7 +265,7 @@ static int set_up_tracing(struct service_link *l, uint64_t page_kb)
 		r = fd < 0 ? -EBADF : arbiter_attach(l->arbiter, fd, (uint32_t)page_kb * 1024);
 	if (r == 0 || r == -EALREADY)
 		return 0;
-	service_link_report(l, "the service's shared memory cannot be used: %s", strerror(-r));
+	service_link_report(l, "cannot use the service's shared memory: %s", strerror(-r));
 	return r;
 }
 

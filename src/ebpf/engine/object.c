@@ -383,7 +383,7 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	if (r < 0)
 		return object_set_error(o, r, "loaded", e);
 	r = has_settings ? fill_scope(o, scope) : 0;
-	return r < 0 ? object_set_error(o, r, "initialized with its scope", e) : 0;
+	return r < 0 ? object_set_error(o, r, "initialized", e) : 0;
 }
 
 bool ebpf_object_has_group(const struct ebpf_object *o, uint64_t id)

@@ -43,11 +43,11 @@ static const struct {
 	const char *time, *count, *description;
 } stalls[MEMORY_STALLS] = {
 	{"direct reclaim time", "direct reclaims",
-	 "threads had to free memory to allocate some; since the recording began"},
+	 "threads freed memory to satisfy an allocation, since the recording began"},
 	{"control group reclaim time", "control group reclaims",
-	 "threads had to free memory of a control group at its limit; since the recording began"},
+	 "threads freed memory of a control group at its limit, since the recording began"},
 	{"compaction time", "compactions",
-	 "threads had to move pages to get contiguous ones; since the recording began"},
+	 "threads moved pages to get contiguous memory, since the recording began"},
 	{"background compaction time", "background compactions",
 	 "compaction by kernel threads, since the recording began"},
 };

@@ -71,7 +71,7 @@ static int copy_linear(const Pb__EbpfCountersConfig__Histogram__Linear *l, struc
 	if (!l)
 		return 0;
 	if (!l->step || !l->steps || l->steps > HIST_STEPS_MAX)
-		return err_set(e, -EINVAL, "histograms.linear: set step, and steps to 1 to %d",
+		return err_set(e, -EINVAL, "histograms.linear: set step, and steps (1 to %d)",
 			       HIST_STEPS_MAX);
 	if (__builtin_mul_overflow(l->step, l->steps, &width) ||
 	    __builtin_add_overflow(l->min, width, &end))

@@ -166,11 +166,11 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	int r;
 
 	if (i->keeps_ring)
-		return "the rings must not change";
+		return "the rings must stay unchanged";
 	if (percent > 100)
 		return "the rings have too few sub-buffers";
 	if (uname(&kernel) || !str_is_release_from(kernel.release, 6, 9))
-		return "it requires Linux 6.9";
+		return "requires Linux 6.9 or later";
 	snprintf(text, sizeof(text), "%u", percent);
 	r = instance_write(i, "buffer_percent", text);
 	if (!r)
@@ -192,7 +192,9 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 	const char *why = requested > 100 ? "more than 100" : start_watching(i, percent, l);
 
 	if (why)
-		setup_error_add(errors, "option:drain_buffer_percent (%u: %s; read by the timer)",
+		setup_error_add(errors,
+				"option:drain_buffer_percent (%u: %s; the rings are read "
+				"periodically)",
 				requested, why);
 	else if (percent != requested)
 		setup_error_add(errors,

@@ -239,8 +239,8 @@ static void remove_from_tracefs(struct ftrace_session *s)
 	function_graph_end(&s->graph);
 	if (r)
 		log_warn("linux.ftrace: cannot restore all tracefs settings, because another "
-			 "process is reading the rings; the next start of sonda-probes restores "
-			 "them");
+			 "process is reading the rings; sonda-probes will restore them the next "
+			 "time it starts");
 	event_selection_deinit(&s->events); /* borrows from the dynamic events */
 	stay = dynevents_destroy(&s->made);
 	if (stay)

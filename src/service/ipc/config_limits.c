@@ -72,12 +72,12 @@ static const struct {
 	[CONFIG_SOURCE_BYTES] = {find_largest_source_bytes, MAX_SOURCE_CONFIG_BYTES,
 				 REFUSED_SOURCE_BYTES, "bytes in a data source's config"},
 	[CONFIG_REGEXES] = {count_regexes, MAX_REGEX_FILTERS, REFUSED_CONFIG_REGEXES,
-			    "of producer_name_regex_filter"},
+			    "entries in producer_name_regex_filter"},
 	[CONFIG_TRIGGERS] = {count_triggers, MAX_TRIGGERS, REFUSED_CONFIG_TRIGGERS, "triggers"},
 	[CONFIG_SEMAPHORES] = {count_semaphores, MAX_SEMAPHORES, REFUSED_CONFIG_SEMAPHORES,
-			       "of session_semaphores"},
+			       "session_semaphores"},
 	[CONFIG_FILTER_RULES] = {count_filter_rules, MAX_FILTER_RULES, REFUSED_FILTER_RULES,
-				 "string rules of trace_filter"},
+				 "string rules in trace_filter"},
 };
 
 int config_limit_check(const Pb__TraceConfig *c, enum config_limit which, struct err_text *e)

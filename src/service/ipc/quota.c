@@ -28,21 +28,21 @@ static const struct {
 	const char *name;
 	const char *remedy;
 } kinds[N_QUOTAS] = {
-	[QUOTA_PRODUCERS] = {"producer connections", "end connected programs"},
-	[QUOTA_CONSUMERS] = {"consumer connections", "end connected programs"},
-	[QUOTA_SESSIONS] = {"tracing sessions", "end one of them"},
+	[QUOTA_PRODUCERS] = {"producer connections", "stop some connected programs"},
+	[QUOTA_CONSUMERS] = {"consumer connections", "stop some connected programs"},
+	[QUOTA_SESSIONS] = {"tracing sessions", "stop one of them"},
 	[QUOTA_CLONES] = {"cloned sessions", "wait until one of the copies is complete"},
-	[QUOTA_BUFFERS] = {"buffers", "request fewer, or end other sessions"},
+	[QUOTA_BUFFERS] = {"buffers", "request fewer, or stop other sessions"},
 	[QUOTA_BUFFER_BYTES] =
 		{"bytes of buffers",
-		 "request smaller ones (-b, or size_kb in the config), or end other sessions"},
-	[QUOTA_SMB_BYTES] = {"bytes of shared memory", "end connected programs"},
+		 "request smaller ones (-b, or size_kb in the config), or stop other sessions"},
+	[QUOTA_SMB_BYTES] = {"bytes of shared memory", "stop some connected programs"},
 	[QUOTA_DESCRIPTOR_BYTES] = {"bytes of data source descriptors",
 				    "register fewer data sources"},
-	[QUOTA_WRITERS] = {"writers", "end connected programs"},
-	[QUOTA_CONN_BYTES] = {"bytes queued in connections", "end connected programs"},
-	[QUOTA_CONFIG_BYTES] = {"bytes of configs", "end other sessions"},
-	[QUOTA_MACHINES] = {"machines reported by relays", "end relays"},
+	[QUOTA_WRITERS] = {"writers", "stop some connected programs"},
+	[QUOTA_CONN_BYTES] = {"bytes queued in connections", "stop some connected programs"},
+	[QUOTA_CONFIG_BYTES] = {"bytes of configs", "stop other sessions"},
+	[QUOTA_MACHINES] = {"machines reported by relays", "stop some relays"},
 };
 
 /* Returns a limit in which one user may have a quarter of `all`, but at most per_user. */

@@ -299,7 +299,8 @@ int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSo
 				       name, source->target_buffer, buffer);
 	}
 	if (index >= config->n_buffers)
-		return err_set(e, -EINVAL, "data source \"%s\": there is no buffer %u (of %zu)",
+		return err_set(e, -EINVAL,
+			       "data source \"%s\": there is no buffer %u; the config has %zu",
 			       name, index, config->n_buffers);
 	*ret_index = index;
 	return 0;

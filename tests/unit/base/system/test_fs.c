@@ -197,7 +197,7 @@ TEST(join_never_cuts)
 TEST(reasons_are_for_people)
 {
 	assert_string_equal(fs_error_text(ENOENT), strerror(ENOENT));
-	assert_string_equal(fs_error_text(ENODATA), "it is empty");
+	assert_string_equal(fs_error_text(ENODATA), "the file is empty");
 	assert_string_not_equal(fs_error_text(EBADMSG), strerror(EBADMSG));
 }
 

@@ -170,7 +170,7 @@ CAPTURED(limit_tells_later_what_was_left_out)
 	limit.period_start_ns -= 10 * NS_PER_S; /* the period is over */
 	log_write_limited(&limit, LOG_LEVEL_WARN, "bad again");
 	log_write_limited(&limit, LOG_LEVEL_WARN, "and again");
-	assert_string_equal(written(), "p: bad again (7 more were left out)\np: and again\n");
+	assert_string_equal(written(), "p: bad again (7 more suppressed)\np: and again\n");
 	/* nothing is left out, so no line says so */
 	limit.period_start_ns -= 10 * NS_PER_S;
 	log_write_limited(&limit, LOG_LEVEL_WARN, "later");

@@ -688,7 +688,7 @@ STARTED_TEST(services_that_refuse_are_reported_and_tried_again)
 	welcome(r, greet(r), true, false); /* shares memory that is none */
 	send_memory(r, 4, -1);
 	spin_until(r->loop, r->host.closed == 3);
-	assert_non_null(strstr(r->sentence, "shared memory cannot be used"));
+	assert_non_null(strstr(r->sentence, "cannot use the service's shared memory"));
 	host_reset(&r->host);
 
 	welcome(r, greet(r), true, false); /* ends the commands */

@@ -159,7 +159,7 @@ FIXTURE_TEST(the_scope_is_set_or_nothing_counts)
 	ebpf_run_stop(&rig.run);
 	fake_bpf_fail(BPF_MAP_UPDATE_ELEM, "sonda_pids", ENOMEM);
 	assert_int_equal(rig_start_scope(&runq_family, &scope), -ENOMEM);
-	assert_non_null(strstr(rig.why.text, "initialized with its scope"));
+	assert_non_null(strstr(rig.why.text, "initialized"));
 	assert_null(rig.run.object);
 }
 

@@ -84,7 +84,8 @@ FIXTURE_TEST(kernels)
 		set_up(50, false);
 		assert_int_equal(l.watch, rows[i].can);
 		if (!rows[i].can)
-			assert_report("option:drain_buffer_percent (50: it requires Linux 6.9");
+			assert_report(
+				"option:drain_buffer_percent (50: requires Linux 6.9 or later");
 		set_up(0, false);
 		assert_int_equal(l.watch, rows[i].can);
 		assert_null(errors.failed);
@@ -146,7 +147,7 @@ FIXTURE_TEST(watermarks_that_are_not_possible)
 	assert_report("too few");
 	instance.keeps_ring = true;
 	set_up(50, false);
-	assert_report("must not change");
+	assert_report("must stay unchanged");
 	instance.keeps_ring = false;
 	set_up(0, false);
 	assert_null(errors.failed); /* the config does not set it */

@@ -202,8 +202,8 @@ FIXTURE_TEST(files_with_nothing_that_is_known)
 	static const struct {
 		const char *text, *reason;
 	} files[] = {
-		{"", "it is empty"},
-		{"processors:\nthe first: x86\n\n", "has an unknown format"},
+		{"", "the file is empty"},
+		{"processors:\nthe first: x86\n\n", "unknown format in part of the file"},
 	};
 
 	info.has_irq_names = info.irq_names = true;

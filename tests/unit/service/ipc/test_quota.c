@@ -44,7 +44,7 @@ QUOTA_TEST(users_and_all_have_limits)
 	assert_int_equal(quota_charge(&b, KIND, 1, &e), -EDQUOT);
 	assert_non_null(strstr(e.text,
 			       "the user already has 10 buffers and requests 1 more; the limit "
-			       "per user is 10: request fewer, or end other sessions"));
+			       "per user is 10: request fewer, or stop other sessions"));
 	quota_charge_unchecked(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 6, &e), -EDQUOT);
 	assert_non_null(strstr(

@@ -165,9 +165,9 @@ TEST(numbers_are_limited)
 		{"", "buffers { size_kb: 4 } ", "", LIMIT_BUFFERS, "129"},
 		{BUFFER, "data_sources {} ", "", MAX_CONFIG_SOURCES, "1025 data_sources"},
 		{"", "data_sources { producer_name_regex_filter: 'a' } ", "", MAX_REGEX_FILTERS,
-		 "65 of producer_name_regex_filter; the limit is 64"},
+		 "65 entries in producer_name_regex_filter; the limit is 64"},
 		{BUFFER, "session_semaphores { name: 'a%u' } ", "", MAX_SEMAPHORES,
-		 "65 of session_semaphores; the limit is 64"},
+		 "65 session_semaphores; the limit is 64"},
 		{"trigger_config { trigger_timeout_ms: 1 trigger_mode: START_TRACING ",
 		 "triggers { name: 'n%u' } ", "}", MAX_TRIGGERS, "the limit is"},
 	};
