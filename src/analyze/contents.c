@@ -170,7 +170,7 @@ static size_t contents_add_columns(struct contents *c, const struct pb_field *co
 	struct compact_sums sums;
 
 	compact_sum_up(columns, &sums);
-	contents_add_sum(c, "names of threads in columns", &sums.names);
+	contents_add_sum(c, "thread names in compact sched", &sums.names);
 	contents_add_sum(c, "sched_switch", &sums.switches);
 	contents_add_sum(c, "sched_waking", &sums.wakings);
 	return sums.names.bytes + sums.switches.bytes + sums.wakings.bytes;
@@ -209,7 +209,7 @@ static const char *contents_payload_name(uint32_t payload, char buf[static 32])
 		uint32_t field;
 		const char *name;
 	} names[] = {
-		{PB_TRACE_PACKET_FTRACE_EVENTS, "frames of kernel events"},
+		{PB_TRACE_PACKET_FTRACE_EVENTS, "bundle overhead"},
 		{PB_TRACE_PACKET_PROCESS_TREE, "process_tree"},
 		{PB_TRACE_PACKET_INODE_FILE_MAP, "inode_file_map"},
 		{PB_TRACE_PACKET_CLOCK_SNAPSHOT, "clock_snapshot"},
@@ -247,7 +247,7 @@ static const char *contents_payload_name(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_UNWIND_STATS, "unwind_stats"},
 		{PB_TRACE_PACKET_LATE_SUBJECT, "late_subject"},
 		{PB_TRACE_PACKET_IMPORTED_RECORDING, "imported_recording"},
-		{0, "interned data, without a payload"},
+		{0, "interned data only"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

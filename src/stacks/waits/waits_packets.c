@@ -424,7 +424,7 @@ static uint32_t add_waker_stack(struct waits_session *s, const struct waker_key 
 	add_frames(&w, kernel);
 	add_frames(&w, user);
 	if (!kernel && !user) {
-		add_text(&w, stacks, "[no stack of a waker taken]");
+		add_text(&w, stacks, "[no waker stack taken]");
 	} else {
 		snprintf(text, sizeof(text), "[waker: %s]", name);
 		add_text(&w, stacks, text);
