@@ -140,7 +140,7 @@ packet { trusted_packet_sequence_id: 9 sequence_flags: 1 timestamp: 1000000003
     follower_descriptors { name: "waits" unit: UNIT_COUNT scope: SCOPE_GLOBAL } } }
   interned_data { mapping_paths { iid: 1 str: "kernel" } mappings { iid: 1 path_string_ids: 1 } mapping_paths { iid: 2 str: "usr/bin/app" }
     mappings { iid: 2 path_string_ids: 2 start: 4096 end: 65536 } function_names { iid: 1 str: "[waker: worker]" }
-    function_names { iid: 2 str: "unlock_queue" } function_names { iid: 3 str: "[no stack of a waker taken]" }
+    function_names { iid: 2 str: "unlock_queue" } function_names { iid: 3 str: "[no waker stack taken]" }
     frames { iid: 1 function_name_id: 1 mapping_id: 1 } frames { iid: 2 function_name_id: 2 mapping_id: 2 rel_pc: 64 }
     frames { iid: 3 function_name_id: 3 mapping_id: 1 } callstacks { iid: 1 frame_ids: [1, 2] } callstacks { iid: 2 frame_ids: [3] } } }
 packet { trusted_packet_sequence_id: 9 sequence_flags: 2 timestamp: 1145000000 stack_sample { task_context { pid: 10 } callstack_iid: 1 primary_weight: 45000000 follower_weights: [1] } }
@@ -148,7 +148,7 @@ packet { trusted_packet_sequence_id: 9 sequence_flags: 2 timestamp: 1152000000 s
 PACKETS
 )
 "$SONDA" export --folded wakers -o - "$TMP/wakers.pf" 2>"$TMP/err" >"$TMP/got"
-printf '%s\n' '/usr/bin/app;[no stack of a waker taken] 45000000' '/usr/bin/app;[waker: worker];unlock_queue 45000000' | diff - "$TMP/got" >"$TMP/diff"
+printf '%s\n' '/usr/bin/app;[no waker stack taken] 45000000' '/usr/bin/app;[waker: worker];unlock_queue 45000000' | diff - "$TMP/got" >"$TMP/diff"
 verdict "export --folded wakers: totals if there are any" $? "$TMP/diff" "$TMP/err"
 "$SONDA" export --folded stacks -o - "$TMP/wakers.pf" 2>"$TMP/err" | grep -c waker >"$TMP/got"
 [ "$(cat "$TMP/got")" = 0 ]

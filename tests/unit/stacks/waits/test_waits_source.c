@@ -723,7 +723,7 @@ FIXTURE_TEST(totals_of_wakers_and_the_rest_are_all_waits)
 	assert_has(packets_of(1), "source: 'linux.wakers'");
 	assert_has(packets_of(1), "'[waker: wa?ker]'");
 	assert_has(packets_of(1), "primary_weight: 3000 follower_weights: [2]");
-	assert_has(packets_of(1), "'[no stack of a waker taken]'");
+	assert_has(packets_of(1), "'[no waker stack taken]'");
 	assert_has(packets_of(1), "primary_weight: 2000 follower_weights: [3]");
 	/* The total of a waker was read before the other: the rest is not written below 0. */
 	fake_reset_packets();
