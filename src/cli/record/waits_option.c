@@ -94,7 +94,8 @@ static int parse_waits_program(const char *value, Pb__WaitsConfig *c, struct err
 	c->programs = longer;
 	if (!*value || strlen(value) > 15)
 		return err_set(e, -EINVAL,
-			       "--waits program=%.80s: a process name must be 1 to 15 bytes long", value);
+			       "--waits program=%.80s: a process name must be 1 to 15 bytes long",
+			       value);
 	c->programs[c->n_programs] = strdup(value);
 	return c->programs[c->n_programs] ? (c->n_programs++, 0) : -ENOMEM;
 }

@@ -485,7 +485,7 @@ static void write_lines(const char *word, const char *lines, struct strbuf *out)
 }
 
 static bool write_lost_line(const struct record_facts *f, const struct losses *losses,
-		       struct strbuf *out)
+			    struct strbuf *out)
 {
 	struct strbuf lines = {0};
 

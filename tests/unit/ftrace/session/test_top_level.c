@@ -244,7 +244,8 @@ FIXTURE_TEST(a_top_level_that_is_in_use)
 		{"set_event", "sched:sched_switch\nirq:x\n", "",
 		 "the event sched:sched_switch is enabled"},
 		{"current_tracer", "function_graph\n", "nop\n", "current_tracer is function_graph"},
-		{"tracing_on", "0\n", "1\n", "the rings contain a stopped recording with 7 records"},
+		{"tracing_on", "0\n", "1\n",
+		 "the rings contain a stopped recording with 7 records"},
 	};
 
 	fake_text("per_cpu/cpu0/stats", "entries: 7\noverrun: 9\n");
