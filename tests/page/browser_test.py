@@ -606,9 +606,10 @@ def flame_boxes(p):
 
 
 def flame_click(p, text, button='left'):
+    p.b.run('sonda.flame.canvas.scrollIntoView()')
+    p.settle()
     at = p.b.run(f'''(() => {{ const box = sonda.flame.boxes.find(({{tree, node}}) => node > 0 &&
         sonda.stacks.functions[tree.function[node]].text === {json.dumps(text)});
-        sonda.flame.canvas.scrollIntoView();
         const c = sonda.flame.canvas.getBoundingClientRect();
         return [c.x + box.x + Math.min(box.width / 2, 40), c.y + box.row * 20 + 8]; }})()''')
     p.b.mouse('mouseMoved', *at)

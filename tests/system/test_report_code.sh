@@ -57,7 +57,7 @@ diff "$TMP/want" "$TMP/got" >"$TMP/diff"
 verdict "functions --tree: a flame graph in the terminal" $? "$TMP/diff" "$TMP/err"
 fails "--by callers without a function" "needs a function" functions --by callers
 fails "--tree and --by at once" "cannot be combined" functions --tree --by file
-fails "--tree of another report" "no --by .tree." cpu --tree
+fails "--tree of another report" "does not support --by .tree." cpu --tree
 
 # ---- waits
 rows "waits: harmful reasons before idle ones; exact times of totals, the longest of single waits" \

@@ -90,7 +90,7 @@ on_screen "a digit sorts by that column" terminal_shows 'by cpu'
 terminal_keys s
 on_screen "s sorts by the next column" terminal_shows 'by runq'
 terminal_keys h
-on_screen "h explains the keys" terminal_shows '^q +end'
+on_screen "h explains the keys" terminal_shows '^q +quit'
 terminal_keys x
 on_screen "a key shows the next page" terminal_shows '^COMMAND +the program'
 terminal_keys x
