@@ -271,7 +271,10 @@ command_of() { # NAME: in $command
   # Recordings of the machine's events come first.
   unit/*) command=(nice -n 10 "$B/tests/$1") ;;
   fuzz/*) command=(nice -n 10 "$B/tests/fuzz/replay_${1#fuzz/}" "tests/fuzz/corpus/${1#fuzz/}") ;;
-  *) command=("tests/$1") ;;
+  *)
+    command=("tests/$1")
+    [ "$(said_in "tests/$1" check)" != heavy ] || TEST_TIMEOUT=${TEST_TIMEOUT:-900}
+    ;;
   esac
 }
 

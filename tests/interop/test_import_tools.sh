@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: machine
 # check: heavy
 #
 # One load recorded by sonda, perf and trace-cmd at the same time: what the traces say about it differs by less than 0.1 %,

@@ -5,7 +5,7 @@
 # with real-time priority takes the CPU of the guest for 20 ms, 20 times: sonda report why of a thread that is busy in the guest
 # names it for each of them. The clocks of both agree to less than 50 us.
 #
-# tracefs: shared
+# tracefs: machine
 # check: heavy
 # kernels: none
 . "$(dirname "$0")/lib.sh"

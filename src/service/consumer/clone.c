@@ -163,6 +163,8 @@ static void pending_clone_free(struct pending_clone *p)
 		if (p->flushes[g].running)
 			session_remove_flushes(p->source, &p->flushes[g]);
 	return_buffers(p);
+	if (session_file(p->source))
+		file_writer_release(session_file(p->source));
 	loop_timer_deinit(&p->prepare);
 	session_unwatch(p->source, &p->watch);
 	p->consumer->clone = NULL;
@@ -558,6 +560,8 @@ static struct pending_clone *pending_clone_new(struct consumer_port *c, struct s
 		r->trigger = (struct received_trigger){0};
 	p->watch.session_ends = on_cloned_session_end;
 	session_watch(source, &p->watch);
+	if (session_file(source))
+		file_writer_hold(session_file(source));
 	c->clone = p;
 	return p;
 }

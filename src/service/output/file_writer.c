@@ -138,6 +138,7 @@ struct file_writer {
 	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
 	bool synced; /* the fdatasync at the end was begun */
+	unsigned holds; /* calls of file_writer_hold() without file_writer_release() */
 	/* For rotate. Data that producers commit from now on does not depend on files with numbers
 	 * below `answered`; data that is unread after this pass does not depend on those below
 	 * `leaving`. */
@@ -338,7 +339,8 @@ static void on_rotation_period(void *ctx)
 void file_writer_on_committed(struct file_writer *f)
 {
 	/* The data is still in the CPU caches, and was not overwritten yet: see file_writer.h. */
-	if (f->started && !f->reading && trace_has_received(f->owner.trace, FILE_FILL_BYTES))
+	if (f->started && !f->reading &&
+	    trace_has_received(f->owner.trace, f->holds ? UINT64_MAX : FILE_FILL_BYTES))
 		begin_reading(f);
 }
 
@@ -346,6 +348,8 @@ static void file_writer_on_tick(void *ctx)
 {
 	struct file_writer *f = ctx;
 
+	if (f->holds)
+		return;
 	if (!file_config_flushes_first(f->owner.config) ||
 	    f->owner.ops->flush(f->owner.ctx, 0) < 0) {
 		f->sync_due = true;
@@ -407,6 +411,16 @@ bool file_writer_await_writer(struct file_writer *f)
 {
 	return trace_files_are_busy(&f->parts) && !newest_out_file(f)->is_pipe &&
 	       write_thread_wait(f->parts.writer, FILE_STALL_MS) == 0;
+}
+
+void file_writer_hold(struct file_writer *f)
+{
+	f->holds++;
+}
+
+void file_writer_release(struct file_writer *f)
+{
+	f->holds--;
 }
 
 bool file_writer_is_closed(const struct file_writer *f)

@@ -76,6 +76,10 @@ int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text
  * e. */
 int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct err_text *e,
 			  struct file_writer **ret);
+/* Between these two calls, data stays in the buffers until one is half full: for a clone, whose
+ * files then get it even if this one has no room left. */
+void file_writer_hold(struct file_writer *f);
+void file_writer_release(struct file_writer *f);
 /* Moves the file to another session. */
 void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner);
 /* Call when the flush that ops.flush(ctx, number) began is over: all have answered, or it has timed

@@ -263,6 +263,33 @@ STAGE_TEST(end_of_the_source_meanwhile_is_an_error)
 	assert_file_not_cloned(g, id, "Original session ended");
 }
 
+/* What the source has no room for stays in its buffers until it is in the clone. */
+STAGE_TEST(full_disk_of_the_source_meanwhile_does_no_harm)
+{
+	int fd = open_clone(g);
+	struct rlimit old, small;
+	struct pb_field f;
+	uint64_t id, end;
+
+	start(g, "");
+	stage_write(g, 0, 1, 0, "written");
+	rig_until(&g->rig, count_in_file(path_of(g, 0), "written") == 1);
+	id = ask_into(fd);
+	close(fd);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = (struct rlimit){(rlim_t)size_of_file(path_of(g, 0)), old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	stage_write(g, 1, 1, 1, "buffered");
+	end = clock_mono_ns() + 250000000; /* two periods */
+	rig_until(&g->rig, clock_mono_ns() > end);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	stage_ack_flush(g, &f);
+	assert_file_cloned(id);
+	assert_int_equal(count_in_file(path_of(g, 1), "written"), 1);
+	assert_int_equal(count_in_file(path_of(g, 1), "buffered"), 1);
+}
+
 /* What is refused has neither moved nor cleared a buffer. */
 STAGE_TEST(refused_clone_takes_nothing)
 {
