@@ -73,7 +73,7 @@ run() { # STEP
   case $1 in
   version) version ;;
   reproducible) tests/distros/reproducible.sh && tools/dist.sh "$B" ;;
-  heavy) make_target -j"$(nproc)" programs tests && tests/run.sh "$B" heavy ;;
+  heavy) make_target -j"$(nproc)" programs tests && JOBS=$(nproc) tests/run.sh "$B" heavy ;;
   *) make_target "$1" ${limit[$1]:+"${limit[$1]}"} ;;
   esac
 }
