@@ -214,7 +214,10 @@ static void process_source_clear_if_dropped(struct process_source *ds)
 
 static void process_source_answer_flushes(struct process_source *ds)
 {
-	ds->tree.flushed_ns = clock_boot_ns();
+	uint64_t now = clock_boot_ns();
+
+	ds->tree.flushed_ns[0] = ds->flushes.n > 1 ? now : ds->tree.flushed_ns[1];
+	ds->tree.flushed_ns[1] = now;
 	flushes_answer(&ds->flushes, ds->h);
 }
 

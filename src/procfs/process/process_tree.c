@@ -190,16 +190,13 @@ static void tree_keep_first_parent(struct process_tree *t, struct proc_status *s
 	s->has |= 1u << PROC_STATUS_PPID;
 }
 
-/* Readers that sort while they stream can put a packet in its place if its time is after the last
- * flush, however late the packet comes, or at most RECENT_NS ago. */
-#define RECENT_NS 2000000000ull
-
 /*
  * A row names a parent, which readers look up at the time of the row. If the parent has exited by
  * then, readers create another process without a name, and the child is detached from its real
  * parent. So this function returns a time before that of the packet at which the parent existed. It
- * returns 0 (the row has the time of its packet) if there is none, if readers cannot sort the row
- * in, or if the child began later (began_ns; 0: unknown).
+ * returns 0 (the row has the time of its packet) if there is none, if the child began later
+ * (began_ns; 0: unknown), or if two flushes were answered since: readers that sort while they
+ * stream can put a packet in its place until the second flush after its time.
  *
  * The time is that of the parent's exit. In two cases it is just after the fork: /proc has another
  * parent by now (parent_now) although no event has reported the exit, because that event is still
@@ -220,7 +217,7 @@ static uint64_t tree_find_parent_time(struct process_tree *t, const struct proc_
 		ns = fork_ns;
 	if (!ns || ns >= t->packet->task_ns || ns < began_ns)
 		return 0;
-	return ns >= t->flushed_ns || clock_boot_ns() - ns <= RECENT_NS ? ns : 0;
+	return ns >= t->flushed_ns[0] ? ns : 0;
 }
 
 /* Writes the row with the time of tree_find_parent_time(). If there is no such time, the process is

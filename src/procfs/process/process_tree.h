@@ -78,7 +78,8 @@ struct process_tree {
 	struct proc_files *files; /* borrowed */
 	struct process_packet *packet; /* borrowed */
 	struct task_table tasks;
-	uint64_t flushed_ns; /* CLOCK_BOOTTIME at which the last flush was answered; 0: never */
+	uint64_t flushed_ns[2]; /* CLOCK_BOOTTIME of the answers to the last two flushes, the older
+				 * first; 0: none */
 	/* Pids of processes whose command line is still to be read: another task held the lock of
 	 * their memory map at the last attempt. */
 	int32_t unread[PROCESS_TREE_UNREAD_MAX];
