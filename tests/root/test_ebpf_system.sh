@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: 6.12
+# tracefs: machine
 #
 # The families of linux.ebpf_counters that count the machine, on the real kernel: loads that move them by a known amount,
 # or by one that the kernel tells elsewhere, and what the trace says of it. trace_processor, where it is there, reads the

@@ -102,7 +102,7 @@ verdict "of a program, each process has its own" $? got
 grep -q 'values not counted: no room for their key' log
 verdict "the summary says so" $? log
 for why in "sys_enter_write has no field 'nothing'" 'the kernel has no event no_such_event' 'sys_enter_write.buf is an address' \
-  'neither NAME nor GROUP/NAME' 'steps to 1 to 254'; do
+  'neither NAME nor GROUP/NAME' 'set step, and steps (1 to 254)'; do
   grep -q "$why" log
   verdict "refused, with the reason: $why" $? log
 done

@@ -66,6 +66,7 @@ terminal_keys C-c
 check "Ctrl-C clears the line" terminal_shows '\^C'
 type 'select ucpu,'
 terminal_keys Enter
+check "a statement goes on" terminal_shows '^\.\.\.> *$'
 terminal_keys C-c
 type 'select 7 as seven;'
 terminal_keys Enter
