@@ -52,7 +52,7 @@ until [ -s port ]; do sleep 0.05; done
 ms=$(scaled 700)
 DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) "$BIN/sonda" record -o names --cpu-stacks=999 -- sh -c "
   for program in plain stripped packed linked wrong; do ./\$program $((ms / 3)) & done
-  for how in $compilers; do '$compiled' $((2 * ms)) \$how name_of_\$how & done
+  for how in $compilers; do '$compiled' $((4 * ms)) \$how name_of_\$how & done # the names are read in the first half
   [ -z '$container' ] || unshare -m -p -f sh -c '$container'
   wait" >log 2>&1
 verdict "programs with and without symbols are recorded" $? log
