@@ -643,13 +643,18 @@ static unsigned count_cpus(sqlite3 *db)
 }
 
 /* Prints what makes the times of threads wrong, if anything does: before the tables of a text, else
- * on stderr. */
-static void print_limits(const struct output *p)
+ * on stderr. Returns SQLITE_OK, or SQLITE_NOMEM, which it logs. */
+static int print_limits(const struct output *p)
 {
 	const struct import_result *of = &p->tables.result;
 	struct strbuf lines = {0};
+	int r = SQLITE_OK;
 
 	limits_of_trace_write(of->config, of->config_len, count_cpus(p->tables.db), &lines);
+	if (lines.failed) {
+		log_error("report: %s", strerror(ENOMEM));
+		r = SQLITE_NOMEM;
+	}
 	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (p->o->format == REPORT_TEXT)
@@ -658,17 +663,7 @@ static void print_limits(const struct output *p)
 			log_warn("report: %s", line);
 	}
 	strbuf_deinit(&lines);
-}
-
-static int64_t requested_duration_ns(const struct import_result *r)
-{
-	Pb__TraceConfig *c =
-		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
-	double seconds = c ? record_requested_seconds(c) : 0;
-
-	if (c)
-		pb__trace_config__free_unpacked(c, NULL);
-	return (int64_t)(seconds * 1e9);
+	return r;
 }
 
 static int print_one_report(struct output *p)
@@ -742,8 +737,11 @@ static int print_all_reports(struct output *p)
 
 static int print_output(struct output *p)
 {
-	p->asked_ns = requested_duration_ns(&p->tables.result);
-	print_limits(p);
+	const Pb__TraceConfig *c = p->tables.config;
+
+	p->asked_ns = c ? (int64_t)(record_requested_seconds(c) * 1e9) : 0;
+	if (print_limits(p) != SQLITE_OK)
+		return SQLITE_NOMEM;
 	if (p->o->format == REPORT_TEXT)
 		report_losses_print(&p->losses, &p->style, p->out);
 	return p->o->all ? print_all_reports(p) : print_one_report(p);
@@ -917,10 +915,11 @@ static int report_run(const struct report_options *o, const struct crash_boot *b
 		log_error("report: %s", e.text);
 		r = EXIT_FAILED;
 	} else if (o->format == REPORT_HTML) {
-		print_limits(&p);
+		r = EXIT_FAILED;
 		/* The last event is in the page, too. */
-		r = report_page(&p.tables, p.from, o->to >= 0 ? p.to : p.to + (p.to < INT64_MAX),
-				o->out);
+		if (print_limits(&p) == SQLITE_OK)
+			r = report_page(&p.tables, p.from,
+					o->to >= 0 ? p.to : p.to + (p.to < INT64_MAX), o->out);
 	} else {
 		r = print_to_user(&p);
 	}

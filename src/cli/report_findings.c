@@ -165,8 +165,8 @@ static int print_evidence(const struct outcome *c, const struct findings_output 
 	return n < 0 ? -EIO : 0;
 }
 
-/* Prints the titles of the findings that were checked and not found, separated by commas and wrapped
- * to the width. */
+/* Prints the titles of the findings that were checked and not found, separated by commas and
+ * wrapped to the width. */
 static void print_nothing_found(const struct outcome *of, size_t n, const struct findings_output *o)
 {
 	int width = o->style->width ?: LIST_WIDTH, column = 0;

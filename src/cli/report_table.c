@@ -502,10 +502,8 @@ struct losses_config {
 	bool rings_wrap; /* the kernel's rings are, too */
 };
 
-static struct losses_config read_losses_config(const struct import_result *r)
+static struct losses_config read_losses_config(const Pb__TraceConfig *c)
 {
-	Pb__TraceConfig *c =
-		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
 	struct losses_config ret = {.rings = 0};
 
 	for (size_t i = 0; c && i < c->n_data_sources; i++) {
@@ -515,8 +513,6 @@ static struct losses_config read_losses_config(const struct import_result *r)
 		ret.rings_wrap |= f && f->read_on_flush_only;
 	}
 	ret.wraps = c && config_triggers_end_ring(c);
-	if (c)
-		pb__trace_config__free_unpacked(c, NULL);
 	return ret;
 }
 
@@ -545,7 +541,7 @@ static void add_stats(const struct store *s, const struct losses_config *c,
 void report_losses_find(const struct trace_tables *tables, const char *file,
 			struct report_losses *ret)
 {
-	struct losses_config c = read_losses_config(&tables->result);
+	struct losses_config c = read_losses_config(tables->config);
 
 	*ret = (struct report_losses){.more = tables->result.cut_off};
 	add_stats(&tables->store, &c, ret);

@@ -17,6 +17,7 @@
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_input.h"
 #include "cli/trace_cache.h"
+#include "config/unpack.h"
 
 int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *e)
 {
@@ -90,6 +91,26 @@ static int fill_store(struct trace_tables *t, int fd, const struct stat *st)
 	return r;
 }
 
+/* Returns 0 or -ENOMEM. A config that is not valid counts as none. */
+static int unpack_config(struct trace_tables *t)
+{
+	ProtobufCMessage *message;
+	int r = -EBADMSG;
+
+	if (t->result.config)
+		r = unpack_untrusted(&pb__trace_config__descriptor, t->result.config,
+				     t->result.config_len, &message);
+	if (r == 0)
+		t->config = (Pb__TraceConfig *)message;
+	return r == -EBADMSG ? 0 : r;
+}
+
+static void free_config(struct trace_tables *t)
+{
+	if (t->config)
+		pb__trace_config__free_unpacked(t->config, NULL);
+}
+
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
 		      struct err_text *e)
 {
@@ -109,9 +130,12 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	store_init(&ret->store, memory ? memory : half_of_memory());
 	r = fill_store(ret, fd, &st);
 	if (r == 0)
+		r = unpack_config(ret);
+	if (r == 0)
 		r = database_open(&ret->store, &ret->database);
 	if (r < 0) {
 		trace_tables_set_load_error(ret, r, e);
+		free_config(ret);
 		store_deinit(&ret->store);
 		return r;
 	}
@@ -122,6 +146,7 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 void trace_tables_close(struct trace_tables *t)
 {
 	database_close(t->database);
+	free_config(t);
 	store_deinit(&t->store);
 }
 

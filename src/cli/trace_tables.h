@@ -8,6 +8,7 @@
 #include "analyze/import/import.h"
 #include "analyze/store/store.h"
 #include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
 
 /* A trace file as an SQL database, for the verbs that read traces. */
 
@@ -15,6 +16,7 @@ struct trace_tables {
 	const char *path; /* borrowed */
 	struct store store;
 	struct import_result result;
+	Pb__TraceConfig *config; /* owned; NULL: the trace has none, or one that is not valid */
 	struct database *database; /* owned */
 	sqlite3 *db; /* of the database */
 };

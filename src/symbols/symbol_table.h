@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The kernel's functions by address: /proc/kallsyms, packed into about 19 bytes a function. Built by
- * symbol_table_build_feed() and symbol_table_build_step(), then read-only.
+ * The kernel's functions by address: /proc/kallsyms, packed into about 19 bytes a function. Built
+ * by symbol_table_build_feed() and symbol_table_build_step(), then read-only.
  *
  * kallsyms does not contain the size of a function. So an address belongs to the nearest symbol at
  * or below it, unless that symbol is not a function or is more than SYMBOL_TABLE_REACH away.

@@ -39,8 +39,8 @@ struct diff_side {
 	size_t n; /* at least 2 */
 	double n_eff; /* how many of them are independent: n, or less */
 	/* The variance of an observation is taken to be at least this. If the one that was found is
-	 * smaller, this one counts as known from twice as many observations, of DIFF_LEAST_FOR_KNOWN
-	 * and more: the found one of few can be far too small. */
+	 * smaller, this one counts as known from twice as many observations, of
+	 * DIFF_LEAST_FOR_KNOWN and more: the found one of few can be far too small. */
 	double least_variance;
 };
 

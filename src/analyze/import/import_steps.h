@@ -86,8 +86,9 @@ void import_stack_sample(struct import *im, struct machine *m, int64_t ts, const
  * kernel counted. ts is the end of the packet's interval. */
 void import_cgroup_waits(struct import *im, struct machine *m, int64_t ts,
 			 const struct pb_field *waits);
-/* histogram_rows.c: the tables event_histogram, event_histogram_row and event_histogram_bucket, from
- * what the kernel counted (TracePacket.event_histogram). ts is the end of the packet's interval. */
+/* histogram_rows.c: the tables event_histogram, event_histogram_row and event_histogram_bucket,
+ * from what the kernel counted (TracePacket.event_histogram). ts is the end of the packet's
+ * interval. */
 void import_event_histogram(struct import *im, struct machine *m, int64_t ts,
 			    const struct pb_field *histogram);
 

@@ -171,5 +171,6 @@ void limits_of_trace_write(const uint8_t *config, size_t len, unsigned cpus, str
 	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
 		if (l.filtered[i] && !l.whole[i])
 			strbuf_puts(out, watched[i].line);
+	out->failed |= list.failed;
 	strbuf_deinit(&list);
 }

@@ -229,8 +229,8 @@ static bool is_runtime_library(const char *file)
 	return false;
 }
 
-/* Returns true for a kernel function that does not tell why a thread was woken: most of them are part
- * of every wakeup. */
+/* Returns true for a kernel function that does not tell why a thread was woken: most of them are
+ * part of every wakeup. */
 static bool says_nothing_about_cause(const char *name)
 {
 	static const char *const names[] = {"try_to_wake_up",

@@ -6,15 +6,15 @@
 #include "base/text/span.h"
 
 /*
- * Reads the number at the beginning of a text. For texts that are only a number, see str_to_u64() in
- * base/text/str.h; for tables of /proc, base/text/number_table.h.
+ * Reads the number at the beginning of a text. For texts that are only a number, see str_to_u64()
+ * in base/text/str.h; for tables of /proc, base/text/number_table.h.
  */
 
 /* Cut the number at the beginning of s off it, with the white space and the sign before the number.
- * base: 10, 16 (0x may precede the number) or 0 (16 after 0x, 8 after 0, otherwise 10). The accepted
- * texts and the values are those of strtoull(3) and strtoll(3): a negative number wraps if the
- * result is unsigned. Return 0, -EINVAL if there is no number (nothing changes), or -ERANGE: the
- * number is cut off, and the result is the limit of its type. */
+ * base: 10, 16 (0x may precede the number) or 0 (16 after 0x, 8 after 0, otherwise 10). The
+ * accepted texts and the values are those of strtoull(3) and strtoll(3): a negative number wraps if
+ * the result is unsigned. Return 0, -EINVAL if there is no number (nothing changes), or -ERANGE:
+ * the number is cut off, and the result is the limit of its type. */
 int span_read_u64(struct span *s, unsigned base, uint64_t *ret_v);
 int span_read_i64(struct span *s, unsigned base, int64_t *ret_v);
 

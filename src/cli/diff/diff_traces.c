@@ -79,12 +79,8 @@ static int64_t sampling_period(const Pb__TraceConfig *config)
 								  UINT64_C(1000000000)));
 }
 
-static void read_config(const struct import_result *from, struct diff_trace *t, int64_t *ret_period)
+static void read_config(const Pb__TraceConfig *c, struct diff_trace *t, int64_t *ret_period)
 {
-	Pb__TraceConfig *c =
-		from->config ? pb__trace_config__unpack(NULL, from->config_len, from->config)
-			     : NULL;
-
 	*ret_period = UNKNOWN_PERIOD_NS;
 	if (!c)
 		return;
@@ -100,7 +96,6 @@ static void read_config(const struct import_result *from, struct diff_trace *t, 
 		json_print(&copy.base, &t->config);
 		strbuf_putc(&t->config, '\n');
 	}
-	pb__trace_config__free_unpacked(c, NULL);
 }
 
 /* ---- the window ---- */
@@ -374,7 +369,7 @@ static int read_tables(struct diff_traces *all, struct trace_tables *tables, str
 
 	if (r)
 		return r;
-	read_config(&tables->result, t, &w.period_ns);
+	read_config(tables->config, t, &w.period_ns);
 	read_machine(tables, t);
 	if (chosen_create(tables->db, &from, &missing) != SQLITE_OK)
 		return err_set(e, -EIO, "%s: %s", t->path, sqlite3_errmsg(tables->db));

@@ -66,8 +66,7 @@ struct ebpf_family {
 	const struct per_process_spec
 		*processes_below; /* used by all variants but the first; NULL: processes */
 	uint32_t no_names_switch; /* bit of sonda_settings.switches if no_call_names is set */
-	uint32_t
-		by_cgroup_switch; /* bit if waits_by_cgroup is set; 0: the family has no such waits */
+	uint32_t by_cgroup_switch; /* bit if waits_by_cgroup is set; 0: no such waits */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
 	/* Returns bits of sonda_settings.switches, in addition to those of the sums by process. */

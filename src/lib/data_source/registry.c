@@ -64,8 +64,8 @@ static void source_free(struct source *s)
 	free(s);
 }
 
-/* Replaces the source's descriptor by a copy, with a new version. Returns 0 or -ENOMEM. Call it with
- * lock held. */
+/* Replaces the source's descriptor by a copy, with a new version. Returns 0 or -ENOMEM. Call it
+ * with lock held. */
 static int source_set_descriptor(struct source *s, const void *descriptor, size_t len)
 {
 	void *copy = len ? malloc(len) : NULL;
@@ -106,8 +106,8 @@ static struct source *source_new(struct sonda_data_source *ds,
 	return s;
 }
 
-/* Adds the source to the list. Returns 0, -EEXIST (the handle or the name is in the list already) or
- * -ENOSPC. Call it with lock held. */
+/* Adds the source to the list. Returns 0, -EEXIST (the handle or the name is in the list already)
+ * or -ENOSPC. Call it with lock held. */
 static int source_list_add(struct source *s)
 {
 	int at = -1;

@@ -163,8 +163,8 @@ static struct file_part *choose_part_and_move_sequence(struct trace_files *f)
 
 /* ---- packets in ---- */
 
-/* Returns the file for the next packet, of this size, or NULL to drop it. If the packet has no room,
- * begins the next file, or sets f->full without a rotation. */
+/* Returns the file for the next packet, of this size, or NULL to drop it. If the packet has no
+ * room, begins the next file, or sets f->full without a rotation. */
 static struct file_part *choose_or_begin_file(struct trace_files *f, size_t size)
 {
 	bool has_room;
