@@ -314,7 +314,8 @@ static bool scan_cgroup_waits(struct source_scan *s, const struct pb_field *mess
 	bool ok = pb_read(message, PB_TO(PB_CGROUP_WAITS_LOST, &lost));
 
 	if (lost)
-		store_counted(s, "control groups", "missing waits: no room for the group", lost);
+		store_counted(s, "control groups",
+			      "waits not counted: the table of control groups was full", lost);
 	return ok;
 }
 

@@ -69,11 +69,12 @@ int cmd_info(int argc, char **argv)
 		"Prints the summary of a trace: events, losses, holes, missing data, why the "
 		"session ended,\n"
 		"machines, config, buffers, and what takes up space in the file. Several FILEs "
-		"are the parts\n"
-		"of one rotated trace, in order. Without FILE, reads the newest trace in the "
-		"current\n"
-		"directory.\n\n"
-		"      --strict       exit with 3 if data was lost or something is missing\n"
+		"are read\n"
+		"as parts of one rotated trace, in order. Without FILE, reads the newest trace in "
+		"the\n"
+		"current directory.\n\n"
+		"      --strict       exit with status 3 if data was lost or requested data is "
+		"missing\n"
 		"      --json         print the summary as JSON\n"
 		"  -h, --help         print this help\n";
 	struct verb_options o;

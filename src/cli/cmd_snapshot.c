@@ -33,7 +33,8 @@ static const char usage[] =
 	"/var/lib/sonda/recorder)\n"
 	"      --bugreport    use the session with the highest bugreport_score\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
-	"      --strict           exit with 3 if data was lost or something is missing\n"
+	"      --strict           exit with status 3 if data was lost or requested data is "
+	"missing\n"
 	"      --json             print the summary as JSON on standard output\n"
 	"  -q, --quiet        print only errors\n"
 	"  -h, --help         print this help\n";
@@ -157,7 +158,7 @@ static void warn_if_overwritten(const struct ftrace_scan *scan, int64_t last_ns)
 		return;
 	covered_ns = scan->last_ns - o.complete_ns;
 	if (o.complete_ns && covered_ns < (uint64_t)last_ns)
-		log_warn("the snapshot covers only the last %.1f s of %.0f s, because the kernel "
+		log_warn("the snapshot covers only the last %.1f s, not %.0f s, because the kernel "
 			 "overwrote older events; enable the recorder with a larger --size",
 			 (double)covered_ns / 1e9, (double)last_ns / 1e9);
 }

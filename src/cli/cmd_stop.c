@@ -304,7 +304,8 @@ static int stop_run(int argc, char **argv, bool at_once, const char *usage)
 	"  -o, --out FILE     output file, - for standard output\n"                                \
 	"                     (default: trace-HOST-TIME-RANDOM.pftrace)\n"                         \
 	"      --socket ADDRESS   address of the service's consumer socket\n"                      \
-	"      --strict           exit with 3 if data was lost or something is missing\n"          \
+	"      --strict           exit with status 3 if data was lost or requested data is "       \
+	"missing\n"                                                                                \
 	"      --json             print the summary as JSON on standard output\n"                  \
 	"  -q, --quiet        print only errors\n"                                                 \
 	"  -h, --help         print this help\n"

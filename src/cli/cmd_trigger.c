@@ -18,7 +18,7 @@ static const char usage[] =
 	"running recorder also receives the names, if this user may write to its socket. It "
 	"reacts\n"
 	"to 'recorder' and to the names given to it with --on.\n\n"
-	"      --dir DIR          only the recorder with this directory\n"
+	"      --dir DIR          notify only the recorder that uses this directory\n"
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";
 

@@ -19,32 +19,33 @@ static const char usage_head[] =
 	"       sonda report [OPTION]... why PID|NAME [FILE]\n"
 	"       sonda report [OPTION]... neighbours CONTAINER|UNIT|POD|PATH [FILE]\n"
 	"       sonda report [OPTION]... --boot -1 [NAME]\n\n"
-	"Answers common questions about a trace. Without NAME, prints an overview on one screen. "
+	"Answers common questions about a trace. Without NAME, prints a one-screen overview. "
 	"Without\n"
 	"FILE, reads the newest trace in the current directory; - is standard input. Names:\n\n";
 
 static const char usage_tail[] =
 	"\n"
 	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
-	"      --container, --unit, --pod, --cgroup, --program NAME  only its threads\n"
-	"      --from TIME    start at this time: seconds since the trace's start, or 1s, 200ms\n"
-	"      --to TIME      end at this time\n"
-	"      --by KEY       only the tables by cpu, thread, process, program, container, unit "
-	"...\n"
+	"      --container, --unit, --pod, --cgroup, --program NAME  only the threads in NAME\n"
+	"      --from TIME    start at this offset into the trace, in seconds or with a unit: 1.5, "
+	"200ms\n"
+	"      --to TIME      end at this offset\n"
+	"      --by KEY       only tables grouped by cpu, thread, process, program, container, "
+	"unit ...\n"
 	"      --slowest[=N]  syscalls: only the N slowest calls\n"
 	"      --lines        syscalls: one line per call, as strace prints it\n"
 	"      --tree[=up]    functions: a flame graph from callers to callees; up: from callees "
 	"to callers\n"
 	"      --callers F    functions: a flame graph of what called F, such as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
-	"      --machine N    only one of several machines, by its id in the table machine\n"
-	"      --all          all reports that the trace has data for, in one pass\n"
-	"      --boot -N      the trace of the last boot (-1) or an earlier one, from sonda "
-	"recorder --crash;\n"
+	"      --machine N    only this machine, by its id in the table machine\n"
+	"      --all          all reports for which the trace contains data, in one pass\n"
+	"      --boot -N      trace of the previous boot (-1) or an earlier one (sonda "
+	"recorder --crash);\n"
 	"                     without NAME, prints the report 'end'\n"
-	"      --dir DIR      --boot: the directory of the recorder (default: "
+	"      --dir DIR      --boot: recorder directory (default: "
 	"/var/lib/sonda/recorder)\n"
-	"      --file FILE    findings: also run this SQL file, or all in a directory\n"
+	"      --file FILE    findings: also run this SQL file, or every SQL file in a directory\n"
 	"      --top N        at most N rows per list; default: 20\n"
 	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: for "
 	"programs,\n"
@@ -52,9 +53,9 @@ static const char usage_tail[] =
 	"      --csv[=sheet]  CSV: each table follows a line with its title; sheet: put ' before "
 	"text that\n"
 	"                     a spreadsheet would run as a formula\n"
-	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
-	"  -o, --out FILE     the file for the page; - is standard output\n"
-	"      --no-cache     import the trace again, and keep the result out of the cache\n"
+	"      --html         an HTML page with a timeline and its tables; requires -o FILE\n"
+	"  -o, --out FILE     output file for --html; - is standard output\n"
+	"      --no-cache     import the trace again; neither read nor write the cache\n"
 	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
 	"      --color WHEN   always, never or auto (default)\n"
 	"      --memory SIZE  memory limit for the trace, such as 2g (default: half of RAM)\n"
@@ -152,8 +153,8 @@ static int parse_boot(const char *text, int *ret, struct err_text *e)
 
 	if (*text != '-' || str_to_u32(text + 1, &n) || n < 1 || n > 1000)
 		return err_set(e, -EINVAL,
-			       "--boot '%.80s' is not a boot; use -1 for the last boot, -2 for the "
-			       "one before",
+			       "--boot '%.80s' is not a boot; use -1 for the previous boot, -2 for "
+			       "the one before it",
 			       text);
 	*ret = -(int)n;
 	return 0;

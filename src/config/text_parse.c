@@ -381,7 +381,7 @@ static void text_parse_read_message(struct text_parser *p, struct scope *s)
 	}
 	while (p->token.kind != TEXT_END && (whole || !is_closer(&p->token))) {
 		if (is_closer(&p->token)) {
-			text_parser_error(p, p->token.s, 1, "'%c' closes nothing", *p->token.s);
+			text_parser_error(p, p->token.s, 1, "unmatched '%c'", *p->token.s);
 			text_parser_advance(p);
 		} else {
 			read_field(p, s);

@@ -250,7 +250,7 @@ static bool read_string(struct text_parser *p, const ProtobufCFieldDescriptor *f
 
 	if (good && field->type == PROTOBUF_C_TYPE_STRING && len > 0 &&
 	    memchr(bytes.s, '\0', len)) {
-		text_parser_error(p, at, 1, "field \"%s\" takes text, which cannot hold \\0",
+		text_parser_error(p, at, 1, "field \"%s\" takes text, which cannot contain \\0",
 				  field->name);
 		good = false;
 	}

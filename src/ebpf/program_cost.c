@@ -129,10 +129,11 @@ static void stop_costly_families(const struct program_cost *c, struct ebpf_run *
 		}
 		if (!worst || sum <= c->limit)
 			return;
-		ebpf_errors_add(errors, worst->family->name,
-				"switched off: all families took %.3f %% of the machine, above "
-				"max_overhead_percent (%g), and this one the most (%.3f %%)",
-				sum, c->limit, worst->cost.percent / c->n_cpus);
+		ebpf_errors_add(
+			errors, worst->family->name,
+			"switched off: all families together used %.3f %% of the machine, more "
+			"than max_overhead_percent (%g), and this one used the most (%.3f %%)",
+			sum, c->limit, worst->cost.percent / c->n_cpus);
 		tracks_remove(worst->tracks, worst->cost.track);
 		tracks_remove(worst->tracks, worst->cost.missed_track);
 		worst->cost.track = worst->cost.missed_track = TRACK_ROOT;

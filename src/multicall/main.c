@@ -11,6 +11,7 @@
  * The build renames main() of each program, and hides all its other functions.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <nss.h>
 #include <stddef.h>
 #include <string.h>
@@ -53,12 +54,13 @@ bool multicall_contains(const char *name)
  * do without the library, and log the reason. */
 void *dlopen(const char *file, int mode)
 {
+	errno = ELIBACC;
 	return NULL;
 }
 
 char *dlerror(void)
 {
-	return (char *)"this is a static program, which cannot load libraries";
+	return (char *)"a static build cannot load shared libraries";
 }
 
 /* The C library loads the other services of /etc/nsswitch.conf as shared libraries, past dlopen()

@@ -188,7 +188,7 @@ static void restore_tracefs(const char *dir, const char *state)
 	int r = *state ? ftrace_undo_stale_overrides(dir, state) : 0;
 
 	if (r > 0)
-		log_info("restored the tracefs settings that a killed process had changed in %s",
+		log_info("restored the original tracefs settings in %s after a process was killed",
 			 str_count((uint64_t)r, "directory", count));
 	else if (r < 0)
 		log_warn("%s: %s", state, strerror(-r));
@@ -228,7 +228,7 @@ static void main_on_connected(void *ctx)
 	struct probes *p = ctx;
 	struct err_text e;
 
-	log_debug("connected; every data source is registered");
+	log_debug("connected; all data sources are registered");
 	evtimer_del(p->start_timer);
 	if (notify_ready(&p->notify, &e) < 0)
 		log_warn("%s", e.text);
@@ -277,8 +277,8 @@ static void apply_default_boost(struct probes *p)
 		return;
 	p->priority_logged = true;
 	if (r < 0)
-		log_warn("cannot set the priority for reading the kernel's ring buffers: %s (it "
-			 "needs CAP_SYS_NICE); a busy machine may lose events",
+		log_warn("cannot set the priority for reading the kernel's ring buffers: %s "
+			 "(CAP_SYS_NICE is required); a busy machine may lose events",
 			 strerror(-r));
 	else
 		log_info("the kernel's ring buffers are read with %s (--no-priority: priority "

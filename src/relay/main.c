@@ -279,7 +279,7 @@ static void print_relay_help(FILE *out)
 		"                            PATH or @ABSTRACT\n"
 		"  PERFETTO_PRODUCER_SOCK_NAME  sockets for producers: PATH or @ABSTRACT, several\n"
 		"                            separated by commas; default %s.\n"
-		"                            Sockets passed by systemd replace them\n"
+		"                            Sockets passed by systemd take precedence\n"
 		"  PERFETTO_MACHINE_NAME     name of this machine in traces; default: uname -s\n"
 		"  TRACED_RELAY_NOTIFY_FD    descriptor to which \"1\" is written when the sockets "
 		"are\n"

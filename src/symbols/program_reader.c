@@ -100,7 +100,7 @@ static const char *program_error_text(int error)
 	case -ENOEXEC:
 		return "not an ELF file";
 	case -EPIPE:
-		return "the process that read it exited: the file is malformed, or takes too much "
+		return "the process that read it exited: the file is malformed, or needs too much "
 		       "memory";
 	case -EAGAIN:
 		return "the process that reads it does not answer";

@@ -171,7 +171,7 @@ if [ -x "$B/static/sonda" ]; then
   ends_with 137
   wait_for nothing_is_left
   verdict "nor when it comes while the program is copied" $?
-  remote 1 --host arm -t 1s -o "$TMP/no" sched && says "arm: the machine is aarch64, but $SONDA_STATIC is for x86_64" && [ "$(wc -l <"$TMP/log")" = 1 ]
+  remote 1 --host arm -t 1s -o "$TMP/no" sched && says "arm: the remote machine is aarch64, but $SONDA_STATIC was built for x86_64" && [ "$(wc -l <"$TMP/log")" = 1 ]
   verdict "another architecture gives one line" $?
   export SONDA_STATIC=$SONDA
   remote 1 --host none -t 1s -o "$TMP/no" sched && says "needs shared libraries"
@@ -180,7 +180,7 @@ else
   skip "the copy of the program" "make static was not run"
 fi
 export SONDA_STATIC=$TMP/missing
-remote 1 --host old -t 1s -o "$TMP/no" sched && says "old: the machine has sonda version 0.0.9, not" && says "cannot read $TMP/missing" && [ "$(wc -l <"$TMP/log")" = 1 ]
+remote 1 --host old -t 1s -o "$TMP/no" sched && says "old: the remote machine has sonda version 0.0.9, not" && says "cannot read $TMP/missing" && [ "$(wc -l <"$TMP/log")" = 1 ]
 verdict "without a program to copy, another version gives one line" $?
 
 # ---- no connection, no rights --------------------------------------------------------------------

@@ -109,7 +109,7 @@ verdict "killed: what it had of the top level is on record, too" $?
 killed=$probes
 start_probes "the next start"
 { grep -q 'removed .* left behind by a killed process' "$TMP/probes.log" &&
-  grep -q 'restored the tracefs settings that a killed process had changed' "$TMP/probes.log"; } || others_were_here
+  grep -q 'restored the original tracefs settings in' "$TMP/probes.log"; } || others_were_here
 verdict "the next start: it says that it tidied up" $? "$TMP/probes.log"
 gone "$killed"
 verdict "the next start: instances/ is clean" $?

@@ -207,7 +207,7 @@ works_for() { # WHAT SETPRIV_OPTION...
   verdict "$what: records scheduling" $? "$TMP/record.log"
   kill -TERM "$probes"
   wait "$probes"
-  no_recording && [ "$(grep -c 'cannot set the priority for reading .* (it needs CAP_SYS_NICE)' "$TMP/probes.log")" = 1 ] &&
+  no_recording && [ "$(grep -c 'cannot set the priority for reading .* (CAP_SYS_NICE is required)' "$TMP/probes.log")" = 1 ] &&
     [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
   verdict "$what: leaves nothing, complains of priority once" $? "$TMP/probes.log"
 }

@@ -345,7 +345,7 @@ if command -v setpriv >/dev/null; then
     "$helpers/trace_lines" "$TMP/open/trace" >"$TMP/lines" && [ "$(count '^(event|switch)')" -gt 0 ]
   check "not as root: patterns are looked up by the producer, the command runs as who called" $?
   as_nobody 'sched:*' '!sched_stat_*' -- true
-  [ $? = 2 ] && said "cannot exclude events of 'sched/\*': the kernel's list of events"
+  [ $? = 2 ] && said "cannot exclude events of 'sched/\*': cannot read the kernel's list of events"
   check "not as root: what cannot be reported apart is said" $?
 fi
 kill -TERM "${PIDS[1]}" "${PIDS[0]}"

@@ -73,7 +73,7 @@ fsfreeze -f "$TMP/mnt"
 wait_for said 'the output is not accepting data'
 kill -INT $recorder
 wait $recorder
-[ $? = 1 ] && said 'its file system accepted no data for ten seconds'
+[ $? = 1 ] && said 'its file system accepted no data for 10 s'
 verdict "a file system that hangs for good: given up with the reason, exit code 1" $? "$TMP/log"
 said '^Recorded '
 verdict "a file system that hangs for good: what is kept is reported" $? "$TMP/log"

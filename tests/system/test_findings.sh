@@ -100,7 +100,7 @@ fails "a mistake in SQL has the file and the line" "bad.sql:[56]: no such column
 finding "$bad" "${head[@]}" '-- @nosuch x' 'SELECT 1'
 fails "an unknown word" "bad.sql:4: unknown keyword @nosuch" findings --file "$bad" "$T"
 finding "$bad" "${head[@]:0:2}" 'SELECT 1'
-fails "a word that is missing" "bad.sql:1: the file has no line '-- @words ...'" findings --file "$bad" "$T"
+fails "a word that is missing" "bad.sql:1: the file contains no line '-- @words ...'" findings --file "$bad" "$T"
 finding "$bad" '-- @threshold share_pct many' 'SELECT 1'
 fails "a threshold that is no number" "bad.sql:1: @threshold must be COLUMN MINIMUM" findings --file "$bad" "$T"
 finding "$bad" '-- @needs events x' 'SELECT 1'
@@ -112,7 +112,7 @@ fails "a second statement" "bad.sql:[45]: a finding must be a single SELECT" fin
 finding "$bad" "${head[@]}" '' 'DELETE FROM slice'
 fails "a statement that is no SELECT" "bad.sql:5: near \"DELETE\": syntax error" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}"
-fails "no statement" "bad.sql:1: the file has no SELECT" findings --file "$bad" "$T"
+fails "no statement" "bad.sql:1: the file contains no SELECT" findings --file "$bad" "$T"
 fails "a file that is not there" "cannot read $TMP/none.sql: No such file" findings --file "$TMP/none.sql" "$T"
 fails "--file of another report" "is an option of sonda report findings" cpu --file "$bad" "$T"
 exit $BAD

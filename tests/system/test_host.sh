@@ -70,7 +70,7 @@ run "$fake" 1 --host noise -t 1s -o no sched && says 'noise: the remote login sh
 verdict "a login shell that does not stop" $?
 run "$fake" 1 --host banner -t 1s -o no sched && says 'banner: the remote shell exited with code 1: This account is not ?[31mavailable.'
 verdict "an account that cannot log in" $?
-SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'escapes: the machine has sonda version 9.9?' && ! grep -q $'[\e\a]' log
+SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'escapes: the remote machine has sonda version 9.9?' && ! grep -q $'[\e\a]' log
 verdict "what a machine says is safe to print" $?
 run "sh -c 'exit 255'" 1 --host x -t 1s -o no sched && says 'x: ssh cannot connect'
 verdict "ssh that fails" $?

@@ -175,7 +175,7 @@ rows <<'END'
 1 | sql text.pftrace select(1) | text.pftrace is text, not a Perfetto trace
 1 | sql directory select(1) | cannot read directory: Is a directory
 1 | sql good.pftrace select*from(shced) | no such table: shced; did you mean sched\?
-1 | sql good.pftrace select*from(zzzzzzzz) | no such table: zzzzzzzz; .tables at the prompt of sonda sql -i lists them
+1 | sql good.pftrace select*from(zzzzzzzz) | no such table: zzzzzzzz; to list all tables, enter .tables at the sonda sql -i prompt
 1 | sql good.pftrace select(nam)from(thread) | no such column: nam
 1 | sql good.pftrace selct(1) | near .selct.: syntax error
 1 | sql -f none.sql good.pftrace | cannot read none.sql: No such file or directory
@@ -246,11 +246,11 @@ rows <<'END'
 1 | record --socket none -c good.cfg | no tracing service listens on none; check the address$
 1 | sessions --socket none/at/all | no tracing service listens on none/at/all; check the address$
 1 | list categories | no tracing service listens on .*; run: sudo
-1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's events|tracefs is not mounted)
+1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's list of events|tracefs is not mounted)
 # addresses
-2 | record --socket 1.2.3.4:99999 sched | --socket '1.2.3.4:99999' is not the address of a socket; examples: /
-2 | sessions --socket vsock://3:x | --socket 'vsock://3:x' is not the address of a socket; examples: /
-2 | top --socket @ | --socket '@' is not the address of a socket; examples: /
+2 | record --socket 1.2.3.4:99999 sched | --socket '1.2.3.4:99999' is not a valid socket address; examples: /
+2 | sessions --socket vsock://3:x | --socket 'vsock://3:x' is not a valid socket address; examples: /
+2 | top --socket @ | --socket '@' is not a valid socket address; examples: /
 END
 LINES_OF_ANSWER=4 rows <<'END'
 2 | record -c typo.cfg | typo.cfg:1:1: error: .*did you mean "buffers"
@@ -262,7 +262,7 @@ cmp -s good.pftrace same.pftrace
 verdict "a trace that was also named as the output is as it was" $?
 try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
 try "a statement is empty" 2 'STATEMENT is missing' sonda sql good.pftrace ''
-try "an address is empty" 2 "--socket '' is not the address of a socket; examples: /" sonda record --socket '' sched
+try "an address is empty" 2 "--socket '' is not a valid socket address; examples: /" sonda record --socket '' sched
 printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
 sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"
 verdict "a config of an editor of another system: a byte order mark and CR LF" $? "$TMP/log"

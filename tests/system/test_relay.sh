@@ -35,7 +35,7 @@ if [ "$(id -u)" = 0 ] && ! grep -q 'built with a sanitizer' "$TMP/log"; then
 else
   skip "the relay runs without privileges" "it was started without any, or keeps them"
 fi
-check "a second one is refused" refuses 1 "another server already does" "$relay"
+check "a second one is refused" refuses 1 "another server is already listening there" "$relay"
 stop_all
 
 # As systemd passes one.

@@ -46,7 +46,7 @@ check "a span join of one table" 1 '' 'expected SPAN_JOIN.a PARTITIONED c, b PAR
 check "a span join of columns of one name" 1 '' 'both tables have a column x' "$TRACE" "create table a as select 0 as ts, 1 as x" \
   "create virtual table j using span_join(a, a)"
 check "a module" 0 $'n\n1' '^$' --csv "$TRACE" "include perfetto module slices.with_context; select count(*) >= 0 as n from thread_slice"
-check "a module that is left out" 1 '' 'no module is named .android.startup.: sonda has no modules about android; use a copy of Perfetto.s library with --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
+check "a module that is left out" 1 '' 'no module is named .android.startup.: sonda includes no android modules; pass a copy of Perfetto.s library with --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
 check "an unknown module" 1 '' 'no module is named .sched.with_contxt.; did you mean sched.with_context\?' "$TRACE" "INCLUDE PERFETTO MODULE sched.with_contxt;"
 mkdir -p "$TMP/modules/own/part"
 echo "include perfetto module own.part.b; create perfetto function a(x INT) returns INT as select b!(\$x);" >"$TMP/modules/own/a.sql"

@@ -71,7 +71,7 @@ check "gaps without a partition" $'0,200,\n200,100,42\n300,end,' "$modules $gaps
   select ts - trace_start() as ts, iif(ts + dur = trace_end(), 'end', dur) as dur, v from _intervals_fill_gaps!((NULL), (v), (select * from g where v = 42)) order by ts"
 check "counters as intervals" $'1,10,5.0,5.0,\n2,20,5.0,5.0,0.0\n4,10,5.0,7.0,0.0\n5,5,7.0,,2.0' "$modules with c(id, ts, track_id, value) as (values (1, 0, 1, 5), (2, 10, 1, 5), (3, 20, 1, 5), (4, 30, 1, 5), (5, 40, 1, 7))
   select id, iif(next_value is null, 5, dur) as dur, value, next_value, delta_value from counter_leading_intervals!((select * from c))"
-fails "a pointer that SQL made" 'needs the rows' "select * from __intrinsic_table_ptr"
+fails "a pointer that SQL made" 'needs a set of rows' "select * from __intrinsic_table_ptr"
 check "rows that are none" "" "select c0 from __intrinsic_table_ptr('rows') where __intrinsic_table_ptr_bind(c0, 'id')"
 fails "a function of the table alone" 'is only for the columns of' "select __intrinsic_table_ptr_bind(1, 'id')"
 check "the time of a slice" "$(printf '%s\n' 5 3)" "include perfetto module slices.self_dur; select self_dur from (select 5 as self_dur union all select 3) where (select count() from slice_self_dur) >= 0"

@@ -214,9 +214,9 @@ int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, b
 const char *cut_overview_refusal(const struct cut_overview *o)
 {
 	if (o->start > o->end)
-		return "it has no events";
+		return "it contains no events";
 	if (o->reader.programs)
-		return "it has packets that modify the state of a ProtoVM program";
+		return "it contains packets that modify the state of a ProtoVM program";
 	return NULL;
 }
 

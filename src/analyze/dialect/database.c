@@ -79,7 +79,8 @@ static int database_explain_error(sqlite3 *db, struct err_text *e)
 	str_nearest_init(&n, message + sizeof(no_table) - 1);
 	find_nearest_table(db, &n, best);
 	if (!str_nearest_get(&n))
-		return err_set(e, code, "%s; .tables at the prompt of sonda sql -i lists them",
+		return err_set(e, code,
+			       "%s; to list all tables, enter .tables at the sonda sql -i prompt",
 			       message);
 	return err_set(e, code, "%s; did you mean %s?", message, str_nearest_get(&n));
 }

@@ -174,8 +174,8 @@ static int sql_modules_explain(const char *dir, const char *name, struct err_tex
 
 		if (!strncmp(name, left_out[i], len) && (name[len] == '.' || !name[len]))
 			return err_set(e, -EINVAL,
-				       "no module is named '%s': sonda has no modules about %s; "
-				       "use a copy of Perfetto's library with --modules DIR",
+				       "no module is named '%s': sonda includes no %s modules; "
+				       "pass a copy of Perfetto's library with --modules DIR",
 				       name, left_out[i]);
 	}
 	str_nearest_init(&n, name);

@@ -157,11 +157,11 @@ static int finding_read_head(struct finding *f, struct head_line *l)
 	}
 	l->number = 1;
 	if (!line)
-		return line_error(l, "the file has no SELECT");
+		return line_error(l, "the file contains no SELECT");
 	if (!f->title || !f->words)
-		return line_error(l, "the file has no line '-- @%s ...'",
+		return line_error(l, "the file contains no line '-- @%s ...'",
 				  f->title ? "words" : "title");
-	return f->n_thresholds ? 0 : line_error(l, "the file has no line '-- @threshold ...'");
+	return f->n_thresholds ? 0 : line_error(l, "the file contains no line '-- @threshold ...'");
 }
 
 /* Returns a copy of the file's name without ".sql", which the caller frees; NULL if out of

@@ -61,7 +61,7 @@ enum metric_unit {
 	X(OOM_KILLS, "sonda_oom_kills_total", COUNTER, NUMBER, NULL, NULL,                         \
 	  "Processes that the kernel killed because memory ran out.")                              \
 	X(PAGE_FAULTS, "sonda_page_faults_total", COUNTER, NUMBER, "kind", NULL,                   \
-	  "Page faults in all processes; major ones waited for a disk.")                           \
+	  "Page faults in all processes; major page faults needed I/O.")                           \
 	X(LOCK_WAIT_TIME, "sonda_lock_wait_seconds_total", COUNTER, NS, "lock", NULL,              \
 	  "Time that threads waited for kernel locks.")                                            \
 	X(LOCK_WAITS, "sonda_lock_waits_total", COUNTER, NUMBER, "lock", NULL,                     \

@@ -120,7 +120,7 @@ static int result_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		return SQLITE_CONSTRAINT;
 	if (i < 0) {
 		sqlite3_free(base->zErrMsg);
-		base->zErrMsg = sqlite3_mprintf("__intrinsic_table_ptr needs the rows");
+		base->zErrMsg = sqlite3_mprintf("__intrinsic_table_ptr needs a set of rows");
 		return SQLITE_ERROR;
 	}
 	info->aConstraintUsage[i].argvIndex = n++;

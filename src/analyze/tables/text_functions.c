@@ -171,7 +171,7 @@ static void str_split(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	if (!*separator || n < 0) {
 		sqlite3_result_error(ctx,
-				     *separator ? "str_split: the index is below 0"
+				     *separator ? "str_split: the index must not be negative"
 						: "str_split: the separator is empty",
 				     -1);
 		return;
@@ -246,7 +246,7 @@ static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	strbuf_puts(&out, "");
 	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT || !text ||
 	    !strbuf_put_decoded_base64(&out, text, (size_t)sqlite3_value_bytes(argv[0])))
-		sqlite3_result_error(ctx, "base64_decode: the argument is not base64 text", -1);
+		sqlite3_result_error(ctx, "base64_decode: the argument is not valid base64", -1);
 	else if (out.failed)
 		sqlite3_result_error_nomem(ctx);
 	else

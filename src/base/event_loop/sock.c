@@ -307,7 +307,8 @@ static int remove_stale_socket(const struct address *a, struct err_text *e)
 		return err_set(e, -EADDRINUSE,
 			       "cannot listen on %s: the path exists and is not a socket", path);
 	if (connect_to_address(a, 0, &fd) != -ECONNREFUSED)
-		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server already does",
+		return err_set(e, -EADDRINUSE,
+			       "cannot listen on %s: another server is already listening there",
 			       path);
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
@@ -347,7 +348,9 @@ static int set_listen_error(int r, const char *address, struct err_text *e)
 {
 	switch (r) {
 	case -EADDRINUSE:
-		return err_set(e, r, "cannot listen on %s: another server already does", address);
+		return err_set(e, r,
+			       "cannot listen on %s: another server is already listening there",
+			       address);
 	case -ENAMETOOLONG:
 		return err_set(e, r,
 			       "cannot listen on %s: the address is too long (a socket's "

@@ -3,16 +3,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 int shared_library_open(const char *file, const struct shared_function *functions, size_t n,
 			void *to, void **ret_handle, const char **ret_why)
 {
-	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	void *handle;
 
+	errno = 0;
+	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	if (!handle) {
-		*ret_why = dlerror() ?: "this program loads no libraries";
-		return -ENOENT;
+		bool is_static = errno == ELIBACC;
+
+		*ret_why = dlerror() ?: "a static build cannot load shared libraries";
+		return is_static ? -ELIBACC : -ENOENT;
 	}
 	for (size_t i = 0; i < n; i++) {
 		void *symbol = dlsym(handle, functions[i].name);

@@ -19,8 +19,9 @@ struct shared_function {
 	}
 
 /* Loads a library, and sets the pointers of `to`. Returns 0; -ENOENT if it cannot be loaded;
- * -ENOSYS if it lacks a function: then nothing is loaded. *ret_why: the message of the loader, or
- * the name of the function. The caller closes *ret_handle. */
+ * -ELIBACC if this program is static; -ENOSYS if it lacks a function: then nothing is loaded.
+ * *ret_why: the message of the loader, or the name of the function. The caller closes
+ * *ret_handle. */
 int shared_library_open(const char *file, const struct shared_function *functions, size_t n,
 			void *to, void **ret_handle, const char **ret_why);
 /* Sets *handle to NULL. No-op if it is NULL already. */

@@ -50,7 +50,7 @@ static int restrict_files(const struct unprivileged *u, struct err_text *e)
 
 	if (r == -ENOSYS)
 		log_info("this kernel has no Landlock: only file permissions limit which files "
-			 "may be read");
+			 "this process may read");
 	else if (r < 0)
 		return err_set(e, r, "cannot restrict file access: %s", strerror(-r));
 	return 0;

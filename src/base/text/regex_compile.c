@@ -281,7 +281,7 @@ static bool read_group(struct parser *s)
 
 	if (!captures && s->p[1] != ':')
 		return regex_compile_refuse(
-			s, "only (?:...) is supported, no other group that begins with (?");
+			s, "of the groups that begin with (?, only (?:...) is supported");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
 		return regex_compile_refuse(s, "too many groups");
 	if (!captures)
@@ -350,7 +350,7 @@ static bool read_atom(struct parser *s, bool *ret_is_edge)
 	case '+':
 	case '?':
 	case '{':
-		return regex_compile_refuse(s, "nothing to repeat before a * + ? or {");
+		return regex_compile_refuse(s, "nothing to repeat before *, +, ? or {");
 	default:
 		return emit_op(s, REGEX_BYTE, (unsigned char)c, 0);
 	}
@@ -458,7 +458,7 @@ static bool read_atom_with_repetition(struct parser *s)
 	if (!repeats)
 		return true;
 	if (is_edge)
-		return regex_compile_refuse(s, "^ $ \\b and \\B cannot be repeated");
+		return regex_compile_refuse(s, "^, $, \\b and \\B cannot be repeated");
 	return repeat_atom(s, at, &r);
 }
 

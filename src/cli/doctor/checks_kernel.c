@@ -315,7 +315,7 @@ static const struct option {
 	 "throttle_rss_stat and suspend_resume in a config", "synthetic events"},
 	{"BLK_DEV_IO_TRACE", IN_TRACEFS, "events/block", "disk", "block/"},
 	{"PSI", IN_PROC, "pressure", "pressure counters", "/pressure"},
-	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "I/O of processes", "/io:"},
+	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "per-process I/O", "/io:"},
 	{"CGROUPS", IN_PROC, "cgroups", "linux.cgroup_stats", "cgroup"},
 	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq", "CPU frequencies (none in most guests)",
 	 "cpufreq"},

@@ -200,7 +200,7 @@ static void link_fill_with_program(struct host_link *l)
 		ssize_t got = room ? read(l->program, room, n) : -1;
 
 		if (got <= 0) {
-			link_fail(l, "cannot read the program to copy");
+			link_fail(l, "cannot read the sonda program to copy to the remote machine");
 			return;
 		}
 		b->len += (size_t)got;
@@ -250,13 +250,14 @@ static void link_offer_program(struct host_link *l, const char *system, const ch
 	struct err_text e, why;
 
 	if (strcmp(system, "Linux") != 0) {
-		link_fail(l, "the machine does not run Linux");
+		link_fail(l, "the remote machine does not run Linux");
 		return;
 	}
 	l->program = host_program_open(machine, &l->program_left, &e);
 	if (l->program < 0) {
-		err_set(&why, 0, "%s%.40s%s%s", *version ? "the machine has sonda version " : "",
-			version, *version ? ", not " SONDA_VERSION "; " : "", e.text);
+		err_set(&why, 0, "%s%.40s%s%s",
+			*version ? "the remote machine has sonda version " : "", version,
+			*version ? ", not " SONDA_VERSION "; " : "", e.text);
 		str_make_plain(why.text, strlen(why.text), "");
 		link_fail(l, why.text);
 		return;

@@ -74,7 +74,8 @@ static int host_program_check(int fd, const char *path, const char *machine, str
 	if (!is_for || strcmp(is_for, machine) != 0)
 		return err_set(
 			e, -ENOEXEC,
-			"the machine is %.40s, but %s is for %s; install sonda " SONDA_VERSION
+			"the remote machine is %.40s, but %s was built for %s; install "
+			"sonda " SONDA_VERSION
 			" there, or set SONDA_STATIC to the path of a static sonda for %.40s",
 			machine, path, is_for ? is_for : "another architecture", machine);
 	if (h.e_ident[EI_DATA] == (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) &&

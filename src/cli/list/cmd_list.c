@@ -46,7 +46,8 @@ int list_load_events(struct list *l, struct err_text *e)
 		return l->events_error;
 	if (l->events_error)
 		return err_set(e, l->events_error,
-			       "cannot read the kernel's events (available_events of tracefs): %s; "
+			       "cannot read the kernel's list of events (available_events in "
+			       "tracefs): %s; "
 			       "run: sudo sonda list",
 			       strerror(-l->events_error));
 	return 0;
@@ -106,7 +107,7 @@ static const char describe_usage[] =
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"  -h, --help             print this help\n"
 	"\n"
-	"Exit codes: 0 success, 1 nothing has this name, 2 usage error.\n";
+	"Exit codes: 0 success, 1 no match, 2 usage error.\n";
 
 static const struct list_kind *find_list_kind(const char *name)
 {

@@ -242,11 +242,11 @@ static void put_function(struct list *l, const char *root, const char *name, con
 	if (l->exact)
 		list_out_add_lines(&l->out, "example", examples, n);
 	if (l->exact && n < 2 && root)
-		list_out_add_value(&l->out, "note",
-				   n && examples[0] == graph.s ? "this kernel has no kprobes"
-				   : n			       ? "this kernel has no function graph"
-				       : "this kernel has neither kprobes nor function "
-					 "graph");
+		list_out_add_value(
+			&l->out, "note",
+			n && examples[0] == graph.s ? "this kernel has no kprobes"
+			: n			    ? "this kernel has no function graph tracer"
+			    : "this kernel has neither kprobes nor the function graph tracer");
 	strbuf_deinit(&graph);
 	strbuf_deinit(&probe);
 }

@@ -41,7 +41,7 @@ static const struct source {
 	 "System-wide counters: memory, CPU times, disks, pressure, frequencies.",
 	 "sonda record -t 10s counters"},
 	{"linux.syscalls", "syscalls_config",
-	 "System calls with their arguments, strings and results, as strace shows them.",
+	 "System calls with arguments, strings and return values, as strace prints them.",
 	 "sonda record --strace -- ls"},
 	{"linux.sysfs_power", NULL, "Batteries and power supplies.", "sonda record -t 10s battery"},
 	{"linux.system_info", "system_info_config",

@@ -130,7 +130,7 @@ static void put_page(const struct answer *a, size_t from, struct strbuf *ret)
 		strbuf_printf(ret, "%zu of %zu lines are left; call more with handle \"%u.%zu\"\n",
 			      a->n - i, a->n, a->id, i);
 	else if (a->cut)
-		strbuf_puts(ret, "the answer was too long and is truncated here; ask for less\n");
+		strbuf_puts(ret, "the answer was too long and is truncated here; request less\n");
 }
 
 void answers_deinit(struct answers *a)

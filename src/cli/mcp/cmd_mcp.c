@@ -31,7 +31,7 @@ static const char usage[] =
 	"first DIR\n"
 	"      --record-time TIME  maximum duration of a recording; default: 60s\n"
 	"      --time-limit TIME   maximum duration of any other call; default: 60s\n"
-	"      --memory SIZE       maximum memory that a call uses for a trace; default: 2g\n"
+	"      --memory SIZE       maximum memory a call may use for a trace; default: 2g\n"
 	"  -h, --help              print this help\n\n"
 	"example: sonda mcp /var/lib/sonda/traces\n";
 

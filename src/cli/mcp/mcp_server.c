@@ -20,7 +20,7 @@
 static const char instructions[] =
 	"sonda records what a Linux machine does, and answers questions about recordings (traces). "
 	"Begin with list (kind traces), then findings, then report overview; narrow with report "
-	"NAME, who, from and to; use sql for what no report answers. Each answer says what the "
+	"NAME, who, from and to; use sql for what no report answers. Each answer reports what the "
 	"trace lost and what was not recorded: draw no conclusions from missing data. Durations "
 	"(_ns) and times (_ts) are ns. An answer that ends with a handle continues with more.";
 

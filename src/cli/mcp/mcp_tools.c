@@ -20,10 +20,9 @@
 			false, "--pid="                                                            \
 	}
 #define WINDOW_ARGS                                                                                \
-	{"from", "only from this time on: seconds since the trace's start", MCP_TEXT, false,       \
-	 "--from="},                                                                               \
+	{"from", "start at this offset into the trace, in seconds", MCP_TEXT, false, "--from="},   \
 	{                                                                                          \
-		"to", "only up to this time", MCP_TEXT, false, "--to="                             \
+		"to", "end at this offset", MCP_TEXT, false, "--to="                               \
 	}
 
 static const struct mcp_tool tools[] = {
@@ -287,7 +286,8 @@ static int add_texts(struct mcp_call *c, struct json_object *v, const struct mcp
 	int r = 0;
 
 	if (!n || n > MCP_TEXTS_MAX)
-		return err_set(e, -EINVAL, "%s must have 1 to %d strings", a->name, MCP_TEXTS_MAX);
+		return err_set(e, -EINVAL, "%s must contain 1 to %d strings", a->name,
+			       MCP_TEXTS_MAX);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const char *text;
 

@@ -322,8 +322,9 @@ int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t
 			continue;
 		}
 		if (has_result || !args[i].type.name)
-			return err_set(e, -EINVAL,
-				       "on return, only the result is available; example: '(int)'");
+			return err_set(
+				e, -EINVAL,
+				"on return, only the return value is available; example: '(int)'");
 		has_result = true;
 		/* A type without a name was named after its position. */
 		probe_args_put(b, strcmp(args[i].name, "arg1") ? args[i].name : "ret", "$retval",

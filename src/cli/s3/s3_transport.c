@@ -105,7 +105,8 @@ int s3_transport_open(const char *ca_file, const volatile sig_atomic_t *stop,
 		r = shared_library_open(libraries[i], functions, ARRAY_SIZE(functions), t,
 					&t->library, &why);
 	if (r < 0) {
-		err_set(e, r, "cannot load %s: %s; install libcurl4", libraries[0], why);
+		err_set(e, r, "cannot load %s: %s%s", libraries[0], why,
+			r == -ELIBACC ? "" : "; install libcurl4");
 		s3_transport_close(t);
 		return r;
 	}

@@ -16,7 +16,7 @@
 
 struct s3_transport;
 
-/* ca_file: certificates to trust instead of the system's; NULL: none. stop: a transfer ends soon
+/* ca_file: CA certificates to trust instead of the system's; NULL: none. stop: a transfer ends soon
  * after it is set; borrowed. Returns 0, or -errno and sets e. */
 int s3_transport_open(const char *ca_file, const volatile sig_atomic_t *stop,
 		      struct s3_transport **ret, struct err_text *e);

@@ -251,8 +251,8 @@ static int is_excluded(const struct selection *s, const struct pick *p, const ch
 		return 1;
 	if (!s->events->n && event_patterns_is_pattern(p->text))
 		return err_set(e, -EINVAL,
-			       "'!%s': cannot exclude events of '%s': the kernel's list of events, "
-			       "available_events of tracefs, cannot be read",
+			       "'!%s': cannot exclude events of '%s': cannot read the kernel's "
+			       "list of events (available_events in tracefs)",
 			       request, p->text);
 	return request_matches_event(request, p->text);
 }

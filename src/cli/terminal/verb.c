@@ -108,7 +108,7 @@ int option_check_socket(const char *address, struct err_text *e)
 {
 	if (sock_check(address) < 0)
 		return err_set(e, -EINVAL,
-			       "--socket '%.80s' is not the address of a socket; examples: "
+			       "--socket '%.80s' is not a valid socket address; examples: "
 			       "/run/perfetto/traced-consumer.sock, 10.0.0.1:20002, "
 			       "vsock://2:20002",
 			       address);

@@ -37,10 +37,11 @@ static int check_owner_of_special_file(const char *path, const struct stat *st, 
 	if (!(directory.st_mode & S_IWOTH) || st->st_uid == geteuid() ||
 	    st->st_uid == directory.st_uid)
 		return 0;
-	return err_set(e, -EACCES,
-		       "cannot write %s: the path is a %s of uid %u in a world-writable directory; "
-		       "choose another file with -o",
-		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
+	return err_set(
+		e, -EACCES,
+		"cannot write %s: the path is a %s owned by uid %u in a world-writable directory; "
+		"choose another file with -o",
+		path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
 }
 
 /* Returns the path of the target of the link fd at path, which the caller frees. Returns NULL if

@@ -83,7 +83,7 @@ static void explain_permission_denied(const char *address, struct err_text *text
 
 	if (g) {
 		err_set(text, 0,
-			"%s: permission denied; root or membership of group %s is required",
+			"%s: permission denied; root or membership in group %s is required",
 			address, g->gr_name);
 		err_set(remedy, 0, "sudo usermod -aG %s %s  # then log in again", g->gr_name,
 			user ? user->pw_name : "$USER");
@@ -116,7 +116,7 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 	case -EINVAL:
 	case -ENAMETOOLONG:
 		err_set(text, 0,
-			"'%.80s' is not the address of a socket; examples: "
+			"'%.80s' is not a valid socket address; examples: "
 			"/run/perfetto/traced-consumer.sock, 10.0.0.1:20002, vsock://2:20002",
 			address);
 		err_set(remedy, 0, "%s", "");

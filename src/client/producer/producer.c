@@ -96,10 +96,10 @@ static struct reason producer_explain_error(int error)
 static void report_instance_failed(void *ctx, const char *name, int error)
 {
 	if (error == -ENOENT)
-		producer_report(
-			ctx,
-			"the service requested a data source that this program does not have: %s",
-			name);
+		producer_report(ctx,
+				"the service requested a data source that this program does not "
+				"provide: %s",
+				name);
 	else
 		producer_report(ctx, "data source %s records nothing: %s", name,
 				producer_explain_error(error).text);

@@ -411,7 +411,8 @@ static void on_bound(void *ctx)
 
 	io_timer_disarm(p->o.loop, &p->retry);
 	if (missing) {
-		service_link_report(&p->link, "the service on %s cannot be used: it has no %s",
+		service_link_report(&p->link,
+				    "the service on %s cannot be used: it does not support %s",
 				    p->target, missing);
 		drop_connection(p);
 		return;

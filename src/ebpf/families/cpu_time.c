@@ -33,12 +33,11 @@ static const struct ebpf_variant variants[] = {
 			      .total = true}
 
 static const struct track_spec columns[] = {
-	COLUMN(ON, "CPU time", "time that its threads ran"),
-	COLUMN(RUNNABLE, "off CPU: runnable", "time that its threads waited for a CPU"),
-	COLUMN(SLEEPING, "off CPU: sleeping", "time that its threads slept (S)"),
-	COLUMN(BLOCKED, "off CPU: blocked", "time that its threads were blocked (D)"),
-	COLUMN(OTHER, "off CPU: other",
-	       "time that its threads were stopped, traced, parked or idle"),
+	COLUMN(ON, "CPU time", "time its threads spent running"),
+	COLUMN(RUNNABLE, "off CPU: runnable", "time its threads spent waiting for a CPU"),
+	COLUMN(SLEEPING, "off CPU: sleeping", "time its threads spent sleeping (S)"),
+	COLUMN(BLOCKED, "off CPU: blocked", "time its threads spent blocked (D)"),
+	COLUMN(OTHER, "off CPU: other", "time its threads spent stopped, traced, parked or idle"),
 };
 
 /* A process that only sleeps does not rank. */
@@ -49,7 +48,7 @@ static const struct per_process_spec spec = {
 	.weights = 1u << CPU_TIME_ON | 1u << CPU_TIME_RUNNABLE | 1u << CPU_TIME_BLOCKED,
 	.is_spans = true,
 	.lost_name = "cpu_time lost",
-	.lost_description = "state changes not counted: no room, or not seen",
+	.lost_description = "state changes not counted: no room, or missed",
 	.elements_per_cpu = 16384, /* thousands of processes begin and end in a period */
 };
 

@@ -31,8 +31,8 @@ static const struct ebpf_need needs_of_tp[] = {
 
 static const struct track_spec columns[] = {
 	TRACK_TOTAL("page faults", "minor and major page faults since the recording began", COUNT),
-	TRACK_TOTAL("major page faults",
-		    "page faults that waited for a disk, since the recording began", COUNT),
+	TRACK_TOTAL("major page faults", "page faults that needed I/O, since the recording began",
+		    COUNT),
 };
 
 static const struct per_process_spec spec = {

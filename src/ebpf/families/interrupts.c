@@ -82,9 +82,8 @@ static struct ebpf_timed interrupts_add_tracks(const struct ebpf_run *r, uint32_
 			"interrupts from the CPU's own timer, since the recording began");
 	snprintf(time, sizeof(time), "softirq %s time", vectors[kind]);
 	snprintf(count, sizeof(count), "softirqs %s", vectors[kind]);
-	return ebpf_add_timed(
-		r, group, time, count,
-		"excluding interrupts that ran in between, since the recording began");
+	return ebpf_add_timed(r, group, time, count,
+			      "excluding nested interrupts, since the recording began");
 }
 
 static void set_interrupt_tracks(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,

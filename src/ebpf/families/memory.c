@@ -43,11 +43,11 @@ static const struct {
 	const char *time, *count, *description;
 } stalls[MEMORY_STALLS] = {
 	{"direct reclaim time", "direct reclaims",
-	 "threads freed memory to satisfy an allocation, since the recording began"},
+	 "reclaim by allocating threads, since the recording began"},
 	{"control group reclaim time", "control group reclaims",
-	 "threads freed memory of a control group at its limit, since the recording began"},
+	 "reclaim in control groups at their memory limit, since the recording began"},
 	{"compaction time", "compactions",
-	 "threads moved pages to get contiguous memory, since the recording began"},
+	 "compaction by allocating threads, since the recording began"},
 	{"background compaction time", "background compactions",
 	 "compaction by kernel threads, since the recording began"},
 };

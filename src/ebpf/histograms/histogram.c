@@ -254,7 +254,7 @@ static int histogram_read(struct ebpf_run *r)
 				      false);
 	if (s->lost.no_begin)
 		ebpf_errors_set_count(r->errors, r->family->name,
-				      "times not counted: no room for their start",
+				      "durations not counted: no room to record their start",
 				      s->lost.no_begin, false);
 	/* A histogram without values is in the trace, too. */
 	if (!s->e && (!s->has_packet || memcmp(&s->lost, &s->lost_written, sizeof(s->lost)) != 0))

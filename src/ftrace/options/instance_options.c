@@ -216,8 +216,8 @@ static const struct {
 } shared[] = {
 	{"trace_printk_dest", "it would redirect the kernel's trace_printk from the top level"},
 	{"record-tgid", "it affects the events of all users, and no trace needs it"},
-	{"test_nop_accept", "it is one setting for all instances"},
-	{"test_nop_refuse", "it is one setting for all instances"},
+	{"test_nop_accept", "the setting is shared by all instances"},
+	{"test_nop_refuse", "the setting is shared by all instances"},
 };
 
 static bool is_option_name(const char *name)

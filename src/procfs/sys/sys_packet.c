@@ -339,7 +339,7 @@ void sys_packet_log_errors(const struct sys_packet *p)
 
 	for (const struct sys_errors *t = p->errors; t; t = t->next)
 		if (t->count > 1)
-			log_warn("linux.sys_stats: %s: %s failed, the first of %s", t->what,
+			log_warn("linux.sys_stats: %s: %s failed (first: %s)", t->what,
 				 str_count(t->count, "read", count), t->path);
 }
 

@@ -197,8 +197,8 @@ static void on_stalled_file(void *ctx)
 	struct file_writer *f = ctx;
 
 	file_writer_fail(f, !newest_out_file(f)->is_pipe
-				    ? "its file system accepted no data for ten seconds"
-				    : "its reader read nothing for ten seconds");
+				    ? "its file system accepted no data for 10 s"
+				    : "its reader read nothing for 10 s");
 }
 
 static void start_stall_timer(struct file_writer *f);

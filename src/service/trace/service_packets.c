@@ -40,7 +40,7 @@ static void end_remote_packet(struct trace *t, struct packet_sink *sink, const s
 {
 	if (p->failed) {
 		quota_log(t->owner.account->quota, t->owner.account->user, LOG_LEVEL_ERROR,
-			  "out of memory: a service packet is missing from a trace");
+			  "out of memory: a service packet was dropped from a trace");
 		return;
 	}
 	trace_filter_pass_service_packet(t->filter, sink, p->buf, pb_mem_len(p));
@@ -177,7 +177,7 @@ static void end_packet_through_filter(struct writer_state *w, struct trace_filte
 	if (w->mem.failed) {
 		quota_log(w->trace->owner.account->quota, w->trace->owner.account->user,
 			  LOG_LEVEL_ERROR,
-			  "out of memory: a service packet is missing from a trace");
+			  "out of memory: a service packet was dropped from a trace");
 		return;
 	}
 	trace_filter_pass_service_packet(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));

@@ -413,8 +413,8 @@ static void stack_resolver_on_answer(void *ctx, const struct file_answer *a)
 	struct stack_resolver *r = ctx;
 
 	if (a->kind == FILE_REQUEST_CLOSE_ALL) { /* the file reader has ended */
-		log_warn("%s: the helper that reads program files has exited; user functions have "
-			 "no names from now on",
+		log_warn("%s: the helper that reads program files has exited; user functions will "
+			 "have no names from now on",
 			 r->source);
 		stop_waiting(r);
 		r->ready(r->ctx);

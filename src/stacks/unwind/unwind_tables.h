@@ -37,7 +37,7 @@ struct unwind_tables_stats {
 	/* Since the first user joined. */
 	uint64_t n_evicted; /* files whose rows made room for others */
 	uint64_t n_refused; /* files without room for their rows */
-	uint64_t n_unreadable; /* files that could not be read, or have no rows */
+	uint64_t n_unreadable; /* files that could not be read, or contain no unwind rows */
 	uint64_t n_files_left_out; /* the queue was full, or memory ran out */
 	uint64_t n_cut; /* files with code without rows, because a limit of eh_rows.h was reached */
 };

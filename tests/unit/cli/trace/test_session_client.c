@@ -75,7 +75,7 @@ TEST(no_service_listens)
 	assert_non_null(strstr(e.text, "; run: sudo "));
 	assert_non_null(strstr(e.text, "sonda-probes")); /* a service alone records nothing */
 	service_explain("1.2.3.4:99999", -EINVAL, &e);
-	assert_non_null(strstr(e.text, "is not the address of a socket; examples: "));
+	assert_non_null(strstr(e.text, "is not a valid socket address; examples: "));
 	service_explain("no.such.host:1", -EADDRNOTAVAIL, &e);
 	assert_non_null(strstr(e.text, "the host in 'no.such.host:1' is unknown"));
 	service_explain("here", -EACCES, &e);
@@ -95,7 +95,7 @@ FIXTURE_TEST(group_of_the_socket_is_named)
 	assert_int_equal(chown(address, 0, 1), 0);
 	assert_int_equal(chmod(address, 0660), 0);
 	service_explain(address, -EACCES, &e);
-	assert_non_null(strstr(e.text, "or membership of group daemon is required; run: "
+	assert_non_null(strstr(e.text, "or membership in group daemon is required; run: "
 				       "sudo usermod -aG daemon "));
 	assert_int_equal(chmod(address, 0600), 0);
 	service_explain(address, -EACCES, &e);

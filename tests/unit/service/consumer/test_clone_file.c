@@ -471,7 +471,7 @@ STAGE_TEST(source_that_hangs_for_ten_seconds_is_not_cloned)
 	turn(&g->rig);
 	assert_int_equal(clone->stall.due_ns, due); /* as long as nothing is written */
 	loop_timer_once(&clone->stall, 0, false);
-	assert_file_not_cloned(g, id, "its file system accepted no data for ten seconds");
+	assert_file_not_cloned(g, id, "its file system accepted no data for 10 s");
 	let_the_source_go_on(reader);
 	assert_only_the_source_is_left(g);
 	await_size(g, 4);
