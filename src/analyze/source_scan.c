@@ -282,7 +282,7 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_CGROUP_MEMBERS_POLLED_BECAUSE, &because));
 
 	if (lost)
-		store_counted(s, "control groups", "missing rows of threads: no room", lost);
+		store_counted(s, "control groups", "missing thread rows: no room", lost);
 	if (!because.len)
 		return ok;
 	packet_copy_text(&because, text, sizeof(text));

@@ -204,7 +204,7 @@ static int end_written_session(struct ending *x, struct err_text *e)
 	if (r < 0)
 		return r;
 	query_final_stats(x);
-	snprintf(x->written, sizeof(x->written), "the file that the session was started with");
+	snprintf(x->written, sizeof(x->written), "the file given when the session was started");
 	r = scan_written_files(x);
 	s->output = x->written;
 	s->first_file = x->first_file;

@@ -42,7 +42,7 @@ static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_
 	if (!cgroup_mount_find(sys_root, 0, &mount))
 		return err_set(e, -ENOENT, "no cgroup2 file system is mounted below %s", sys_root);
 	if (has_dot_dot(path))
-		return err_set(e, -EINVAL, "'%.256s' is outside of the cgroup2 mount", path);
+		return err_set(e, -EINVAL, "'%.256s' is outside the cgroup2 mount", path);
 	root = open(mount.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return err_set(e, -errno, "%s: %s", mount.path, strerror(errno));

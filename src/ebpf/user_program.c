@@ -98,7 +98,7 @@ static int program_file_read(const char *directory, const char *name, unsigned o
 		return r;
 	fd = open_beneath(dir, file);
 	if (fd == -EXDEV || fd == -ELOOP)
-		return err_set(e, fd, "%s is a symbolic link to a file outside of %s", file,
+		return err_set(e, fd, "%s is a symbolic link to a file outside %s", file,
 			       directory);
 	if (fd < 0)
 		return err_set(e, fd, "%s/%s: %s", directory, file, strerror(-fd));

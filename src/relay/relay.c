@@ -155,7 +155,7 @@ static void relayed_retry_later(struct relayed *c, int error)
 
 	event_freep(&c->connected);
 	closep(&c->service);
-	log_debug("process %d of uid %u waits: %s", (int)c->pid, (unsigned)c->uid,
+	log_debug("process %d of uid %u is waiting: %s", (int)c->pid, (unsigned)c->uid,
 		  strerror(-error));
 	if (!evtimer_pending(r->resume, NULL))
 		relay_pause(r, back_off_next_ms(&r->back_off));

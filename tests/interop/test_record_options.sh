@@ -31,7 +31,7 @@ start_service perfetto "$TMP" && start_probes perfetto "$TMP"
 verdict "Perfetto's service and probes start" $? "$TMP/service.log"
 
 record 1 sched_switch --filter 'prev_pid == 1' -- touch "$TMP/ran" &&
-  said '^sonda: event_filters \(--filter\) needs sonda-probes; here linux.ftrace is offered by perfetto.traced_probes \(pid [0-9]+, Perfetto v56' &&
+  said '^sonda: event_filters \(--filter\) needs sonda-probes; here linux.ftrace is provided by perfetto.traced_probes \(pid [0-9]+, Perfetto v56' &&
   [ ! -e "$TMP/trace" ] && [ ! -e "$TMP/ran" ]
 verdict "a filter that would be skipped: nothing is recorded, nothing runs" $? "$TMP/log"
 

@@ -162,7 +162,7 @@ buffers { size_kb: 1024 }
 data_sources { config { name: "linux.cgroup_stats" cgroup_stats_config { period_ms: 50 cgroups: "$group" files: "cpu.stat" } } }
 CONFIG
   stop_recording newer
-  grep -qF "counters of linux.cgroup_stats: $group/cpu.stat: unknown format in part of the file" "$TMP/newer/log"
+  grep -qF "counters of linux.cgroup_stats: $group/cpu.stat: part of the file has an unknown format" "$TMP/newer/log"
   verdict "newer: sonda record says which file it could not understand" $? "$TMP/newer/log"
   shown newer "cgroups failed reads"
 fi

@@ -85,6 +85,6 @@ rmdir "$other"
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad" && doctor 1 && says '^fault +probes +no connected producer' && says 'run: sudo .*sonda-probes'
 verdict "a service without sonda-probes" $? "$TMP/log"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" && doctor 0 && says '^ok +service +sondad.* listens on' &&
-  says '^ok +probes +sonda-probes .pid [0-9]+. offers linux.ftrace' && says '^ok +rights +the service.s sonda-probes has all'
+  says '^ok +probes +sonda-probes .pid [0-9]+. provides linux.ftrace' && says '^ok +rights +the service.s sonda-probes has all'
 verdict "a service that works" $? "$TMP/log"
 exit $BAD

@@ -33,7 +33,7 @@ put() { # TEXT FILE
   echo "$1" >"$2"
 }
 tells() { # NAME TEXT
-  grep -q "kernel rings: another process changed the recording ($2): events are missing" "$TMP/record.log"
+  grep -q "kernel rings: another process interfered with the recording ($2): events are missing" "$TMP/record.log"
   verdict "$1" $? "$TMP/record.log"
 }
 

@@ -134,7 +134,7 @@ def protocol(s):
     batch = s.raw('[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"x"},3,{"jsonrpc":"2.0","id":9,"method":"x"}]')
     verdict("a batch", [(b["id"], b.get("error", {}).get("code")) for b in batch] == [("a", None), (None, -32600), (9, -32601)], batch)
     verdict("record is refused without --allow-record",
-            s.call("record", {"words": ["sched"], "name": "x.pf"}) == (True, "recording is not allowed; start sonda mcp --allow-record"))
+            s.call("record", {"words": ["sched"], "name": "x.pf"}) == (True, "recording is not allowed; start sonda mcp with --allow-record"))
 
 
 def hostile_lines(s):

@@ -140,7 +140,7 @@ write_counter_config timed "write_into_file: true output_path: \"$TMP/out/t.pftr
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
 verdict "stop --json: of a file that the service writes" $?
 write_counter_config passed 'write_into_file: true file_write_period_ms: 100'
-sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace to the file that the session was started with' &&
+sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace to the file given when the session was started' &&
   says 'lost *not known: the trace was not read here'
 verdict "stop: of a file that only the service knows, nothing is said that is not known" $?
 

@@ -217,7 +217,7 @@ else
   finish INT
 fi
 serve "$TRACE"
-grep -q "there is no display here" "$TMP/out" && grep -q "Open in a browser:" "$TMP/out"
+grep -q "no display is available" "$TMP/out" && grep -q "Open in a browser:" "$TMP/out"
 verdict "without a display it says the address" $?
 finish INT
 DISPLAY=:99 SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 22" serve "$TRACE"
@@ -256,8 +256,8 @@ for file in page.html text part trace.gz; do
   verdict "in one sentence ($file)" $?
 done
 fails "a wrong port" 2 'is not a port' --port 70000 "$TRACE"
-fails "a wrong address" 2 'is not the address of a page' --ui ui.perfetto.dev "$TRACE"
-fails "an address with a path" 2 'is not the address of a page' --ui https://example.com/x "$TRACE"
+fails "a wrong address" 2 'is not a valid UI address' --ui ui.perfetto.dev "$TRACE"
+fails "an address with a path" 2 'is not a valid UI address' --ui https://example.com/x "$TRACE"
 fails "an unknown option" 2 'did you mean --no-browser' --no-browsr "$TRACE"
 echo "1..$N"
 exit $BAD

@@ -549,7 +549,8 @@ static int create_perfetto(struct database *d, struct statement *s, struct sql_r
 		return create_function(d, s, r, replace, e);
 	if (sql_reader_accept_words(r, "INDEX"))
 		return create_index(d, s, r, replace, e);
-	return err_set(e, -EINVAL, "CREATE PERFETTO makes a TABLE, VIEW, FUNCTION, MACRO or INDEX");
+	return err_set(e, -EINVAL,
+		       "CREATE PERFETTO must be followed by TABLE, VIEW, FUNCTION, MACRO or INDEX");
 }
 
 static bool read_create_perfetto(struct sql_reader *r, bool *ret_replace)

@@ -128,7 +128,7 @@ int fs_write_all(int fd, const void *data, size_t len)
 
 const char *fs_error_text(int error)
 {
-	return error == EBADMSG	  ? "unknown format in part of the file"
+	return error == EBADMSG	  ? "part of the file has an unknown format"
 	       : error == ENODATA ? "the file is empty"
 				  : strerror(error);
 }

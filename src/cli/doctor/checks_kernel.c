@@ -453,7 +453,7 @@ static void report_refused_bpf(const struct doctor_machine *m, int error, struct
 	}
 	if (doctor_uses_service(m)) {
 		doctor_set_finding(f, DOCTOR_OK,
-				   "depends on the rights of the service's sonda-probes");
+				   "depends on the privileges of the service's sonda-probes");
 		return;
 	}
 	doctor_read_line(m->proc, "sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));

@@ -36,7 +36,7 @@ static void set_capabilities_remedy(const struct doctor_machine *m, struct docto
 
 static void report_unknown_rights(struct doctor_finding *f)
 {
-	doctor_set_finding(f, DOCTOR_OK, "depends on the rights of the service's sonda-probes");
+	doctor_set_finding(f, DOCTOR_OK, "depends on the privileges of the service's sonda-probes");
 }
 
 /* ---- names of kernel functions ---- */

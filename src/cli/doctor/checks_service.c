@@ -93,14 +93,15 @@ void check_probes(struct doctor_machine *m, struct doctor_finding *f)
 	if (m->service != DOCTOR_SERVICE_USABLE) {
 		doctor_set_finding(f, DOCTOR_OK, "unknown without a service");
 	} else if (m->has_ftrace && m->probes) {
-		doctor_set_finding(f, DOCTOR_OK, "sonda-probes (pid %d) offers linux.ftrace",
+		doctor_set_finding(f, DOCTOR_OK, "sonda-probes (pid %d) provides linux.ftrace",
 				   m->probes);
 	} else if (m->has_ftrace) {
-		doctor_set_finding(f, DOCTOR_OK, "a producer offers linux.ftrace");
+		doctor_set_finding(f, DOCTOR_OK, "a producer provides linux.ftrace");
 	} else {
-		doctor_set_finding(f, DOCTOR_FAULT,
-				   "no connected producer offers linux.ftrace: no kernel event can "
-				   "be recorded");
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"no connected producer provides linux.ftrace: no kernel event can "
+			"be recorded");
 		doctor_set_remedy(f, "%s", service_probes_start_command());
 	}
 }
@@ -282,7 +283,7 @@ void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 				"systemctl show sonda-probes -p CapabilityBoundingSet", f);
 		else
 			doctor_set_finding(f, DOCTOR_OK,
-					   "depends on the rights of the service's producers");
+					   "depends on the privileges of the service's producers");
 		return;
 	}
 	if (given && !program_find_daemon("sonda-probes", path, sizeof(path), NULL))

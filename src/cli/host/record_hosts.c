@@ -145,7 +145,7 @@ static int hosts_own_output(const struct hosts_run *a, const char *label, struct
 		return err_set(e, -ENAMETOOLONG, "-o %.80s: the name is too long", whole);
 	if (fs_exists(ret->text))
 		return err_set(e, -EEXIST,
-			       "%s already exists, and the trace of '%s' would get that name; "
+			       "%s already exists, and the trace of '%s' would be written to it; "
 			       "remove the file, or choose another name with -o",
 			       ret->text, label);
 	return 0;
@@ -554,7 +554,7 @@ static int hosts_end(struct hosts_run *a)
 			trace_file_remove(h->file);
 		} else if (trace_file_bytes(h->file) && !h->discard &&
 			   trace_file_save(h->file, &e) == 0) {
-			console_print(console, "the trace from %s is in %s", h->label,
+			console_print(console, "the trace from %s was saved to %s", h->label,
 				      h->output.text);
 			code = code ? code : EXIT_FAILED;
 		}

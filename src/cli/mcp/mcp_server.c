@@ -190,7 +190,8 @@ static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, stru
 	put_names_of_traces(c, &out->errors);
 	if (!has_text && out->code != 0)
 		return err_set(e, -EIO, "%s",
-			       out->errors.s ? out->errors.s : "the verb failed without a message");
+			       out->errors.s ? out->errors.s
+					     : "sonda failed without an error message");
 	add_error_notes(a, out->errors.s);
 	if (out->cut && tool->id != MCP_SQL)
 		return err_set(e, -EFBIG,
@@ -200,8 +201,9 @@ static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, stru
 		answer_add(a, "the statement returns more rows, which were not read; use LIMIT");
 	if (r < 0 && out->code != 0)
 		return err_set(e, -EIO, "%s",
-			       out->errors.s ? out->errors.s : "the verb failed without a message");
-	return r < 0 ? err_set(e, r, "cannot read the output of the verb") : 0;
+			       out->errors.s ? out->errors.s
+					     : "sonda failed without an error message");
+	return r < 0 ? err_set(e, r, "cannot read the output of sonda") : 0;
 }
 
 static int check_new_name(const struct mcp_server *s, const struct mcp_call *c, struct err_text *e)
@@ -301,8 +303,9 @@ static int answer_call(struct mcp_server *s, struct json_object *params, struct 
 	    json_object_is_type(name, json_type_string))
 		tool = mcp_tool_find(json_object_get_string(name));
 	if (!tool || (tool->id == MCP_RECORD && !s->with_record)) {
-		strbuf_puts(ret, tool ? "recording is not allowed; start sonda mcp --allow-record"
-				      : "there is no such tool");
+		strbuf_puts(ret,
+			    tool ? "recording is not allowed; start sonda mcp with --allow-record"
+				 : "there is no such tool");
 		return JSON_RPC_INVALID_PARAMS;
 	}
 	json_object_object_get_ex(params, "arguments", &arguments);

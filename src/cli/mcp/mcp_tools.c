@@ -47,7 +47,7 @@ static const struct mcp_tool tools[] = {
 	 {{"words", "what: presets such as sched, waits, syscalls, io, net; or events", MCP_TEXTS,
 	   true, NULL},
 	  {"name", "name of the new trace: letters, digits, . _ -", MCP_TEXT, true, "--out="},
-	  {"seconds", "for how long; default 5", MCP_NUMBER, false, NULL},
+	  {"seconds", "duration in seconds; default 5", MCP_NUMBER, false, NULL},
 	  {"process", "only these processes and their children: 12,34 or a name", MCP_TEXT, false,
 	   "--pid="}}},
 	{"info",

@@ -132,7 +132,7 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 		;
 	if (r == -ETIME)
 		return err_set(e, r,
-			       "the verb took longer than %u s and was stopped; narrow it with "
+			       "the call took longer than %u s and was stopped; narrow it with "
 			       "top, from and to",
 			       c->seconds);
 	if (r < 0)
@@ -141,8 +141,8 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 		return 0;
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGXCPU
-			       ? err_set(e, -EIO, "the verb exceeded its CPU time limit")
-			       : err_set(e, -EIO, "the verb was killed by signal %d",
+			       ? err_set(e, -EIO, "the call exceeded its CPU time limit")
+			       : err_set(e, -EIO, "the call's process was killed by signal %d",
 					 WTERMSIG(status));
 	ret->code = WEXITSTATUS(status);
 	return 0;

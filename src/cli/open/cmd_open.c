@@ -217,10 +217,10 @@ static int parse_ui(const char *text, struct open_options *o, struct err_text *e
 	if ((!str_starts(text, "https://") && !str_starts(text, "http://")) ||
 	    len >= sizeof(o->ui) || memchr(host + 3, '/', len - (size_t)(host + 3 - text)) ||
 	    strcspn(text, " \t\r\n\"<>") < len)
-		return err_set(e, -EINVAL,
-			       "--ui '%.80s' is not the address of a page; example: "
-			       "http://localhost:10000",
-			       text);
+		return err_set(
+			e, -EINVAL,
+			"--ui '%.80s' is not a valid UI address; example: http://localhost:10000",
+			text);
 	memcpy(o->ui, text, len);
 	o->ui[len] = '\0';
 	return 0;
@@ -287,7 +287,7 @@ static const char *browser_failure_text(enum browser_result r)
 {
 	switch (r) {
 	case BROWSER_NO_DISPLAY:
-		return "there is no display here";
+		return "no display is available";
 	case BROWSER_IS_ROOT:
 		return "browsers do not run as root";
 	case BROWSER_NO_PROGRAM:

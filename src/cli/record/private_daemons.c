@@ -151,7 +151,7 @@ static bool is_reported_by_verb(const char *text)
 {
 	return (str_starts(text, PRODUCER_NAME ": linux.") &&
 		(strcasestr(text, "permission denied") || strstr(text, "linux.ftrace is off: ") ||
-		 strstr(text, "no tracefs that this process may use"))) ||
+		 strstr(text, "no tracefs is accessible to this process"))) ||
 	       (geteuid() != 0 && str_starts(text, PRODUCER_NAME ": cannot set the priority"));
 }
 

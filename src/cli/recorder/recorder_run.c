@@ -551,7 +551,7 @@ static void recorder_warn_if_reboot_lost_rings(const struct recorder *r)
 	    !last.kernel_bytes || !last.boot[0] || !strcmp(last.boot, r->state.boot))
 		return;
 	recorder_state_explain_death(&last);
-	log_warn("the previous recorder did not end properly: %s; with --crash, the last events "
+	log_warn("the previous recorder did not exit cleanly: %s; with --crash, the last events "
 		 "before a crash survive",
 		 last.why);
 }

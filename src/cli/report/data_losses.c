@@ -244,9 +244,10 @@ static void add_foreign_changes(const struct record_facts *f, struct losses *ret
 	const struct name_list *l = &f->scan->ftrace.foreign;
 
 	for (size_t i = 0; i < l->n; i++)
-		strbuf_printf(&losses_add(ret, "kernel rings", 0, NULL)->text,
-			      "another process changed the recording (%s): events are missing",
-			      l->names[i]);
+		strbuf_printf(
+			&losses_add(ret, "kernel rings", 0, NULL)->text,
+			"another process interfered with the recording (%s): events are missing",
+			l->names[i]);
 }
 
 /* Adds the times in which nothing was recorded because the recorder restarted. */

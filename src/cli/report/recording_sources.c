@@ -164,10 +164,11 @@ static int add_ignored_field(const struct field *field, const Pb__TracingService
 
 	if (field->essential) {
 		put_producer(p, &b);
-		r = err_set(e, -EOPNOTSUPP,
-			    "%s (%s) needs sonda-probes; here linux.ftrace is offered by %s, which "
-			    "would record more than requested",
-			    field->name, field->option, b.s ? b.s : "a producer");
+		r = err_set(
+			e, -EOPNOTSUPP,
+			"%s (%s) needs sonda-probes; here linux.ftrace is provided by %s, which "
+			"would record more than requested",
+			field->name, field->option, b.s ? b.s : "a producer");
 	} else {
 		strbuf_printf(&b, "%s (%s) needs sonda-probes; it is ignored by ", field->name,
 			      field->option);

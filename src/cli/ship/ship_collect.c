@@ -394,7 +394,7 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 				  "cannot add %s to the spool: %s; will retry", source->name,
 				  e.text[0] ? e.text : strerror(-r));
 	if (r == 0 && !known)
-		log_info("%s is in the spool as %s", source->name, uuid);
+		log_info("added %s to the spool as %s", source->name, uuid);
 	return r < 0 ? SHIP_LATER : SHIP_TAKEN;
 }
 

@@ -62,7 +62,8 @@ static int bind_spool_to_target(const struct ship_uploader *u, struct err_text *
 	if (r < 0)
 		err_set(e, r, "cannot write %.300s/upload/target: %s", o->spool, strerror(-r));
 	else if (text.len && strcmp(text.s, now.s) != 0)
-		r = err_set(e, -EINVAL, "the spool %.200s belongs to %.*s; use another spool",
+		r = err_set(e, -EINVAL,
+			    "the spool %.200s is already used for %.*s; use another spool",
 			    o->spool, (int)strcspn(text.s, "\n"), text.s);
 	strbuf_deinit(&text);
 	strbuf_deinit(&now);
@@ -159,7 +160,7 @@ static int ship_read_chunk(const struct ship_entry *entry, const struct ship_obj
 	*ret = (struct s3_content){.data = chunk, .len = n};
 	sha256_to_hex(hash, ret->hash);
 	if (n < len || !spool_list_chunk(o->file, i, expected) || strcmp(expected, ret->hash) != 0)
-		return err_set(e, -EBADMSG, "%s of %s has changed since it was put into the spool",
+		return err_set(e, -EBADMSG, "%s of %s has changed since it was added to the spool",
 			       o->file->name, entry->uuid);
 	return 0;
 }

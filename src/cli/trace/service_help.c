@@ -50,7 +50,7 @@ const char *service_probes_start_command(void)
 int service_explain_no_ftrace(struct err_text *e)
 {
 	return err_set(e, -ENOENT,
-		       "no connected producer offers linux.ftrace: no kernel event can be "
+		       "no connected producer provides linux.ftrace: no kernel event can be "
 		       "recorded; run: %s",
 		       service_probes_start_command());
 }

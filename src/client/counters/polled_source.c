@@ -128,7 +128,8 @@ static void report_refused_tracks(struct polled_source *p)
 
 	set_unless_zero(p, p->refused_track, refused);
 	if (refused && !p->refused_reported)
-		log_warn("%s: more than %u counters, or out of memory; further ones are counted as "
+		log_warn("%s: more than %u counters, or out of memory; further counters are "
+			 "counted as "
 			 "\"refused tracks\"",
 			 p->ops->name, TRACKS_MAX);
 	p->refused_reported = refused > 0;

@@ -292,7 +292,7 @@ static void report_other_reader(const struct setup *s, const struct instance *i)
 	if (foreign_reader_find(i->path, s->proc_root, &other))
 		setup_error_add(s->errors,
 				"option:%s (%s, pid %d, reads the same rings: each reader gets "
-				"only a part)",
+				"only part of the events)",
 				s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
 								  : "instance_name",
 				other.name, other.pid);
@@ -386,7 +386,7 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 
 	if (!s->root) {
 		setup_error_set_fatal(s->errors,
-				      "there is no tracefs that this process may use: mount it at "
+				      "no tracefs is accessible to this process: mount it at "
 				      "/sys/kernel/tracing, and run as root");
 		return -ENOENT;
 	}

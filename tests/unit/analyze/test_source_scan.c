@@ -21,8 +21,8 @@ FIXTURE_TEST(files_of_the_machine_that_cannot_be_read_are_named)
 	     EBADMSG, 0, EBADMSG);
 	assert_int_equal(s.sources.unread.n, 2);
 	assert_string_equal(s.sources.unread.names[0],
-			    "/proc/vmstat: unknown format in part of the file");
-	assert_non_null(strstr(s.sources.unread.names[1], "0: unknown format in part"));
+			    "/proc/vmstat: part of the file has an unknown format");
+	assert_non_null(strstr(s.sources.unread.names[1], "0: part of the file has an"));
 }
 
 FIXTURE_TEST(families_that_do_not_count_are_named_and_costs_are_added_up)

@@ -170,7 +170,7 @@ FIXTURE_TEST(paths_of_control_groups)
 			    "/nosuch: No such file or directory");
 	assert_non_null(report_on_cgroup("/sys", "cgroup.procs"));
 	assert_string_equal(report_on_cgroup("/sys", "../.."),
-			    "'../..' is outside of the cgroup2 mount");
+			    "'../..' is outside the cgroup2 mount");
 	assert_string_equal(report_on_cgroup("/sys", "a/../../x"),
-			    "'a/../../x' is outside of the cgroup2 mount");
+			    "'a/../../x' is outside the cgroup2 mount");
 }

@@ -87,7 +87,7 @@ FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 	needs_ftrace = true;
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_non_null(strstr(printed, "no connected producer offers linux.ftrace"));
+	assert_non_null(strstr(printed, "no connected producer provides linux.ftrace"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 	/* A config may have other sources than that. */

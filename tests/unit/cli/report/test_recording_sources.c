@@ -118,7 +118,7 @@ FIXTURE_TEST(test_a_filter_that_is_skipped_would_record_too_much)
 {
 	assert_int_equal(begin(FTRACE("event_filters { event: 'a' }"), THEIRS), -EOPNOTSUPP);
 	assert_string_equal(why.text, "event_filters (--filter) needs sonda-probes; here "
-				      "linux.ftrace is offered by perfetto.traced_probes (pid 12, "
+				      "linux.ftrace is provided by perfetto.traced_probes (pid 12, "
 				      "Perfetto v56), which would record more than requested");
 	assert_int_equal(begin(FTRACE("pids_to_trace: 5"), THEIRS), -EOPNOTSUPP);
 	/* It knows these threads. */

@@ -203,7 +203,7 @@ FIXTURE_TEST(files_with_nothing_that_is_known)
 		const char *text, *reason;
 	} files[] = {
 		{"", "the file is empty"},
-		{"processors:\nthe first: x86\n\n", "unknown format in part of the file"},
+		{"processors:\nthe first: x86\n\n", "part of the file has an unknown format"},
 	};
 
 	info.has_irq_names = info.irq_names = true;
