@@ -324,7 +324,7 @@ fails "after the end" 1 'after the end of the trace' cut --from 1h -o "$TMP/x" "
 for ((i = 0; i < 5000; i++)); do echo "packet { timestamp: $((i * 10)) track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/many"
 fails "too many parts" 1 'more than 4096 files' split --every 1ns -o "$TMP/x" "$TMP/many"
 for at in 1000 9000; do echo "packet { timestamp: $at track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/gap"
-fails "a part without events" 1 'has no events between --from and --to' cut --from 2us --to 3us -o "$TMP/x" "$TMP/gap"
+fails "a part without events" 1 'contains no events between --from and --to' cut --from 2us --to 3us -o "$TMP/x" "$TMP/gap"
 [ -z "$(find "$TMP" -name 'x*')" ]
 verdict "a mistake writes nothing" $?
 "$SONDA" cut --to 1h -o "$TMP/hour" "$TRACE" >"$TMP/out" 2>"$TMP/err" &&

@@ -62,7 +62,7 @@ verdict "--buffer imports one" $?
 run_import trace.dat --buffer top && says " $(number "$mix") events"
 verdict "--buffer top imports that of the top level" $?
 run_import trace.dat --buffer third
-[ $? = 1 ] && says "the file has no buffer named 'third'"
+[ $? = 1 ] && says "the file contains no buffer named 'third'"
 verdict "a buffer that is not there is an error" $?
 
 # ---- clocks ----

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- @help requests to disks
+-- @help disk requests
 -- @records io
 
 -- @section Requests to disks, by device

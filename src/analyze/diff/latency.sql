@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- @help time that threads waited for a CPU
+-- @help time threads waited for a CPU
 -- @records sched
 
 -- @section Waits for a CPU, of

@@ -27,7 +27,7 @@ static const char cut_usage[] =
 	"Writes the part of a trace between two times. The part is a complete trace: it includes "
 	"the clocks,\n"
 	"names and descriptions that earlier packets define.\n\n"
-	"      --from TIME    start offset, in seconds or with a unit: 1.5, 200ms\n"
+	"      --from TIME    start offset into the trace, in seconds or with a unit: 1.5, 200ms\n"
 	"      --to TIME      end offset\n"
 	"  -o, --out OUT      output file\n"
 	"      --force        overwrite existing files\n"
@@ -377,7 +377,7 @@ static int write_parts(const struct trace_bytes_map *in, struct cut_overview *v,
 		return out->e->text[0] ? r : trace_input_explain_error(out->o->file, r, out->e);
 	warn_of_unused_packets(out->o->file, &result);
 	if (!out->n && !out->o->is_split)
-		return err_set(out->e, -ENODATA, "%s has no events between --from and --to",
+		return err_set(out->e, -ENODATA, "%s contains no events between --from and --to",
 			       out->o->file);
 	return save_parts(out);
 }

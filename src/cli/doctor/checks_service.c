@@ -199,7 +199,7 @@ static void report_missing_capabilities(const char *who, uint64_t mask, const ch
 
 	put_missing_capabilities(mask, &lacking);
 	if (!lacking.len) {
-		doctor_set_finding(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
+		doctor_set_finding(f, DOCTOR_OK, "%s has all capabilities it needs", who);
 	} else {
 		doctor_set_finding(f, DOCTOR_LIMIT, "%s lacks %s", who, lacking.s);
 		doctor_set_remedy(f, "%s", remedy);
@@ -227,8 +227,9 @@ static void report_refused_user(const struct doctor_machine *m, const char *root
 
 	doctor_set_finding(
 		f, DOCTOR_FAULT,
-		"%s may not create instances in %s, which kernel events need: that requires root, "
-		"the group of a running service, or CAP_DAC_OVERRIDE (with CAP_BPF and "
+		"%s may not create instances in %s, so kernel events cannot be recorded; "
+		"this requires root, the group of a running service, or "
+		"CAP_DAC_OVERRIDE (with CAP_BPF and "
 		"CAP_PERFMON for eBPF counters)",
 		user_name(m->uid, user), root);
 	doctor_set_remedy(f, "%s", service_permission_command());

@@ -195,7 +195,7 @@ static const char usage[] =
 	"Checks what a recording on this machine needs, and prints the command that fixes each\n"
 	"problem. Without CHECK, runs all checks; each one that passes takes one line.\n\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
-	"      --strict           exit with status 3 if a check finds a limitation\n"
+	"      --strict           exit with status 3 if a check reports 'limit'\n"
 	"      --json             print the findings as JSON\n"
 	"  -q, --quiet            print only problems\n"
 	"  -h, --help             print this help\n\n"

@@ -29,7 +29,7 @@ const char record_usage[] =
 	"      --filter EXPR      condition on the preceding event: 'prev_prio < 100'\n"
 	"      --trigger ACTION   stacktrace, traceon or traceoff, with [:COUNT][ if EXPR]\n"
 	"      --syscalls NAMES   system calls: read,openat\n"
-	"      --strace[=CALLS]   system calls as in strace: openat,connect or file,network\n"
+	"      --strace[=CALLS]   trace system calls like strace: openat,connect or file,network\n"
 	"      --kprobe, --kretprobe, --kprobe-span FUNC  kernel functions: calls, returns, "
 	"slices\n"
 	"      --uprobe, --uretprobe, --uprobe-span PROGRAM:FUNC  in programs: 'libc:puts(str s)'\n"

@@ -124,7 +124,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs do not "
 			      "belong to the recorded threads: the trace contains only events that "
-			      "happened while these threads ran%s\n",
+			      "occurred while these threads ran%s\n",
 			      f->from_words ? " (--all records all)" : "");
 }
 

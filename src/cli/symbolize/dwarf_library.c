@@ -21,7 +21,7 @@ int dwarf_library_open(struct dwarf_library *ret, struct err_text *e)
 				    &why);
 
 	if (r == -ENOSYS)
-		return err_set(e, -ENOENT, "%s has no %s; install a newer elfutils", LIBRARY, why);
+		return err_set(e, -ENOENT, "%s lacks %s; install a newer elfutils", LIBRARY, why);
 	if (r < 0)
 		return err_set(e, -ENOENT, "cannot load %s: %s%s", LIBRARY, why,
 			       r == -ELIBACC ? "" : "; install libdw1 (elfutils)");

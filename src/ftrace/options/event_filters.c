@@ -229,10 +229,10 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 	int r;
 
 	if (c->n_event_filters > EVENT_FILTERS_MAX) {
-		setup_error_set_fatal(
-			s->errors,
-			"nothing is recorded: the config has %zu event_filters, the limit is %u",
-			c->n_event_filters, EVENT_FILTERS_MAX);
+		setup_error_set_fatal(s->errors,
+				      "nothing is recorded: the config contains %zu event_filters; "
+				      "the limit is %u",
+				      c->n_event_filters, EVENT_FILTERS_MAX);
 		return -E2BIG;
 	}
 	for (size_t i = 0; i < c->n_event_filters; i++) {

@@ -616,7 +616,7 @@ static void finish_import(struct perf_importer *im)
 		snprintf(im->result->recorder, sizeof(im->result->recorder), "perf %s",
 			 im->facts.version);
 	if (!im->result->n_events && !im->result->n_samples)
-		import_add_note(im->result, "the file has no samples");
+		import_add_note(im->result, "the file contains no samples");
 	trace_facts_put_result(&s, im->result);
 }
 

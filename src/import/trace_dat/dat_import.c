@@ -411,8 +411,8 @@ static int import_buffers(struct dat_importer *im)
 		n_with_events += im->result->n_events > before;
 	}
 	if (!r && !n_chosen)
-		return import_set_error(im->result, -ENOENT, "the file has no buffer named '%.80s'",
-					im->buffer);
+		return import_set_error(im->result, -ENOENT,
+					"the file contains no buffer named '%.80s'", im->buffer);
 	if (n_with_events > 1)
 		import_add_note(
 			im->result,
@@ -442,7 +442,7 @@ static int import_file(struct dat_importer *im, struct dat_file *f, const uint8_
 		r = import_buffers(im);
 	}
 	if (!r && !result->n_events)
-		import_add_note(result, "the file has no events");
+		import_add_note(result, "the file contains no events");
 	if (!r)
 		write_facts(im, &sequence);
 	return r;

@@ -30,8 +30,8 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 		return 0;
 	if (!c->write_into_file || !config_has_output_path(c))
 		return err_set(e, -EINVAL,
-			       "rotate requires write_into_file and output_path, from which the "
-			       "files get their names");
+			       "rotate requires write_into_file and output_path, which determines "
+			       "the file names");
 	if (c->max_file_size_bytes)
 		return err_set(e, -EINVAL,
 			       "max_file_size_bytes cannot be set both inside and outside rotate");
