@@ -286,9 +286,10 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_OK, "Linux %s", release);
 		return;
 	}
-	doctor_set_finding(f, DOCTOR_NOTE,
-			   "Linux %s is older than %d.%d: sonda is not tested on it", release,
-			   OLDEST_MAJOR, OLDEST_MINOR);
+	doctor_set_finding(
+		f, DOCTOR_NOTE,
+		"Linux %s is older than %d.%d, the oldest version that sonda is tested on", release,
+		OLDEST_MAJOR, OLDEST_MINOR);
 	doctor_suggest(f, "apt", OTHER_KERNEL);
 }
 

@@ -88,10 +88,9 @@ static void memory_add_tracks(const struct ebpf_run *r, struct memory *s)
 	for (size_t i = 0; i < MEMORY_STALLS; i++)
 		s->stalls[i] = ebpf_add_timed(r, s->group, stalls[i].time, stalls[i].count,
 					      stalls[i].description);
-	s->oom_kills =
-		ebpf_add_total(r, s->group, "OOM kills",
-			       "processes killed because memory ran out, since the recording began",
-			       TRACK_UNIT_COUNT);
+	s->oom_kills = ebpf_add_total(
+		r, s->group, "OOM kills",
+		"processes killed by the OOM killer, since the recording began", TRACK_UNIT_COUNT);
 }
 
 static int memory_read_cpus(struct ebpf_run *r)

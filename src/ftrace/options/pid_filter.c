@@ -301,8 +301,9 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 
 	if (!pid_filter_is_requested(s->config)) {
 		if (s->config->follow_children)
-			setup_error_add(s->errors, "option:follow_children (it requires "
-						   "tids_to_trace or pids_to_trace)");
+			setup_error_add(
+				s->errors,
+				"option:follow_children (requires tids_to_trace or pids_to_trace)");
 		return 0;
 	}
 	list_config_ids(s, proc_root, s->errors, &list);

@@ -39,12 +39,13 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 		return err_set(e, -EINVAL,
 			       "rotate requires max_file_size_bytes, period_ms or both");
 	if (r->max_file_size_bytes && r->max_file_size_bytes < MIN_ROTATE_BYTES)
-		return err_set(e, -EINVAL, "rotate: max_file_size_bytes is below %u",
+		return err_set(e, -EINVAL, "rotate: max_file_size_bytes must be at least %u",
 			       MIN_ROTATE_BYTES);
 	if (r->period_ms && r->period_ms < MIN_ROTATE_PERIOD_MS)
-		return err_set(e, -EINVAL, "rotate: period_ms is below %u", MIN_ROTATE_PERIOD_MS);
+		return err_set(e, -EINVAL, "rotate: period_ms must be at least %u",
+			       MIN_ROTATE_PERIOD_MS);
 	if (r->keep > MAX_ROTATE_KEEP)
-		return err_set(e, -EINVAL, "rotate: keep is above %u", MAX_ROTATE_KEEP);
+		return err_set(e, -EINVAL, "rotate: keep must be at most %u", MAX_ROTATE_KEEP);
 	return 0;
 }
 

@@ -77,7 +77,8 @@ TEST(results)
 	assert_string_equal(call("str", EM_X86_64, true), " ret=+0($retval):string");
 	assert_string_equal(call("", EM_X86_64, true), "");
 	assert_string_equal(call("v=$retval:x8", EM_X86_64, true), " v=$retval:x8");
-	assert_non_null(strstr(call("int, int", EM_X86_64, true), "only the return value is available"));
+	assert_non_null(
+		strstr(call("int, int", EM_X86_64, true), "only the return value is available"));
 }
 
 TEST(arguments_that_are_refused)
