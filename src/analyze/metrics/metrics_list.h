@@ -59,7 +59,7 @@ enum metric_unit {
 	X(STALLS, "sonda_memory_stalls_total", COUNTER, NUMBER, "kind", NULL,                      \
 	  "How often threads had to free or move memory.")                                         \
 	X(OOM_KILLS, "sonda_oom_kills_total", COUNTER, NUMBER, NULL, NULL,                         \
-	  "Processes killed by the OOM killer.")                                                     \
+	  "Processes killed by the OOM killer.")                                                   \
 	X(PAGE_FAULTS, "sonda_page_faults_total", COUNTER, NUMBER, "kind", NULL,                   \
 	  "Page faults in all processes; major page faults needed I/O.")                           \
 	X(LOCK_WAIT_TIME, "sonda_lock_wait_seconds_total", COUNTER, NS, "lock", NULL,              \

@@ -40,7 +40,8 @@ static const char usage[] =
 	"      --in-place         replace FILE\n"
 	"      --force            overwrite OUT if it exists\n"
 	"      --debug-dir DIR    look for debug files below DIR as well (repeatable)\n"
-	"      --debuginfod       fetch missing debug files from the DEBUGINFOD_URLS servers (this tells\n"
+	"      --debuginfod       fetch missing debug files from the DEBUGINFOD_URLS servers (this "
+	"tells\n"
 	"                         them which programs you recorded)\n"
 	"  -h, --help             print this help\n\n"
 	"example: sonda symbolize -o named.pftrace trace.pftrace\n";
