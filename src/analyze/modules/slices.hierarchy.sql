@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Module slices.hierarchy of trace_processor's library: a slice with those around it, or with those inside of it.
+-- Module slices.hierarchy of trace_processor's library: a slice with its ancestors, or with its descendants.
 
 CREATE PERFETTO FUNCTION _slice_ancestor_and_self(slice_id JOINID(slice.id))
 RETURNS TABLE(

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Module slices.stack of trace_processor's library: slices with the same names around them.
 
--- The hash of the names and categories of a slice and those around it; that of the slices around it, or 0.
+-- The hash of the names and categories of a slice and its ancestors; that of its ancestors, or 0.
 CREATE PERFETTO TABLE _slice_stack_ids AS
 WITH RECURSIVE stacks(id, stack_id, parent_stack_id) AS (
   SELECT id, hash(0, category, name), 0 FROM slice WHERE parent_id IS NULL

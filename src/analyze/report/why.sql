@@ -4,7 +4,7 @@
 --	thread   ...Running| S or D: off   | R: wake      |Running...
 --	waker              ...Running: ran, then woke it
 --
--- A wait for something else than a CPU (table off) ends with the row of state R that names the
+-- A wait for something other than a CPU (table off) ends with the row of state R that names the
 -- waker (wake_id).
 --
 -- @help why a thread did not run: its waits, who woke it, who had the CPU
