@@ -578,15 +578,15 @@ interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consum
 check-kernels: deps ## only the root tests on Debian's kernels, 5.10 to the newest, in an emulator
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B) kernels
-# A test that cannot run with a sanitizer is skipped, with the reason. KINDS='unit system' are some (tests/run.sh).
+# A test that cannot run with a sanitizer is skipped, with the reason. KINDS='unit system' runs only these kinds (tests/run.sh).
 SAN_KINDS = $(or $(KINDS),unit fuzz system root interop long)
-asan: ## all tests under AddressSanitizer and UBSan, some two hours on two CPUs; KINDS='unit system' are some
+asan: ## all tests under AddressSanitizer and UBSan (about two hours on two CPUs); KINDS='unit system' runs only these kinds
 	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
 	$(Q)TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1200) $(NO_ASLR) tests/run.sh $(B)/asan $(SAN_KINDS)
 tsan: ## the same under ThreadSanitizer
 	+$(Q)$(SUBMAKE) B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
 	$(Q)TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1200) $(NO_ASLR) tests/run.sh $(B)/tsan $(SAN_KINDS)
-coverage: ## lines and branches of each directory that the unit tests and corpora execute; KINDS='unit' are some
+coverage: ## line and branch coverage of the unit tests and corpora, by directory; KINDS='unit' runs only this kind
 	+$(Q)$(SUBMAKE) B=$(B)/coverage OPT='-O0 -g --coverage' LDFLAGS='--coverage $(LDFLAGS)' programs tests
 	$(Q)find $(B)/coverage -name '*.gcda' -delete
 	$(Q)tests/run.sh $(B)/coverage $(or $(KINDS),unit fuzz)

@@ -239,10 +239,13 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 		const char *what;
 		bool is_limit;
 	} numbers[] = {
-		{left_out, "long waits without a slice: more than max_per_second (--waits rate=N)",
+		{left_out,
+		 "long waits without a slice: limit max_per_second exceeded (raise with --waits "
+		 "rate=N)",
 		 true},
 		{stackless,
-		 "waits without a user stack: more than user_stacks_per_second (--waits stacks=N)",
+		 "waits without a user stack: limit user_stacks_per_second exceeded (raise with "
+		 "--waits stacks=N)",
 		 true},
 		{ring_full, "long waits without a slice: the ring was full", false},
 		{no_begin, "missing waits: no memory to record their start", false},

@@ -40,7 +40,7 @@ static const struct verb verbs[] = {
 	{"mcp", cmd_mcp, "serve traces to language-model clients (MCP)"},
 	{"Change a trace", NULL, NULL},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
-	{"import", cmd_import, "convert a trace-cmd or perf recording to a trace"},
+	{"import", cmd_import, "convert a trace-cmd or perf recording into a trace"},
 	{"cut", cmd_cut, "write part of a trace"},
 	{"split", cmd_split, "split a trace into several files"},
 	{"merge", cmd_merge, "merge the traces of several machines into one"},

@@ -25,7 +25,7 @@ static const char usage_head[] =
 
 static const char usage_tail[] =
 	"\n"
-	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
+	"  -p, --pid WHO      only processes or threads by id (12,34) or name (make, 'kworker*')\n"
 	"      --container, --unit, --pod, --cgroup, --program NAME  only the threads in NAME\n"
 	"      --from TIME    start at this offset into the trace, in seconds or with a unit: 1.5, "
 	"200ms\n"
@@ -36,9 +36,9 @@ static const char usage_tail[] =
 	"      --lines        syscalls: one line per call, as strace prints it\n"
 	"      --tree[=up]    functions: a flame graph from callers to callees; up: from callees "
 	"to callers\n"
-	"      --callers F    functions: a flame graph of what called F, such as 'read*'\n"
-	"      --callees F    functions: a flame graph of what F called\n"
-	"      --machine N    only this machine, by its id in the table machine\n"
+	"      --callers F    functions: a flame graph of the callers of F (a pattern: 'read*')\n"
+	"      --callees F    functions: a flame graph of the callees of F\n"
+	"      --machine N    only machine N (an id from table 'machine')\n"
 	"      --all          all reports for which the trace contains data, in one pass\n"
 	"      --boot -N      trace of the previous boot (-1) or an earlier one (sonda "
 	"recorder --crash);\n"
@@ -313,8 +313,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	}
 	if (o->report->of_subject) {
 		if (o->n_words)
-			return err_set(e, -EINVAL,
-				       "the report %s does not support -p and --program",
+			return err_set(e, -EINVAL, "report '%s' does not support -p and --program",
 				       o->report->name);
 		if (i == n && !o->n_subjects)
 			return err_set(e, -EINVAL,
@@ -368,7 +367,7 @@ static int check_grouping_key(const struct report_options *o, struct err_text *e
 		if (r->sections[i].by && !has_grouping_key(r, i, r->sections[i].by))
 			strbuf_printf(&keys, "%s%s", keys.len ? ", " : "; it supports ",
 				      r->sections[i].by);
-	err_set(e, -EINVAL, "the report %s does not support --by '%.80s'%s", r->name, o->by,
+	err_set(e, -EINVAL, "report '%s' does not support --by '%.80s'%s", r->name, o->by,
 		keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;

@@ -102,7 +102,7 @@ static int listen_for_producers_of_this_machine(struct program *p, const char *a
 			       address);
 	if (strcmp(address, p->service) == 0)
 		return err_set(e, -ELOOP,
-			       "%s is the address of both the service and the producers' socket",
+			       "%s is the address of both the service and the producer socket",
 			       address);
 	*fd = -1;
 	p->n_listeners++;

@@ -95,7 +95,7 @@ static bool pop_name_and_check_consumer(char **names)
 	return name && strcmp(name, CONSUMER_NAME) == 0;
 }
 
-/* Returns the index of the consumers' socket: the last one if no name or address marks one. */
+/* Returns the index of the consumer socket: the last one if no name or address marks one. */
 static size_t find_consumer(const struct inherited *s, char *names)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -115,7 +115,7 @@ static void move_socket_to_end(struct inherited *s, size_t i)
 	s->fds[s->n - 1] = fd;
 }
 
-/* Adds the sockets that systemd has passed, if any, to s; the consumers' socket is the last one.
+/* Adds the sockets that systemd has passed, if any, to s; the consumer socket is the last one.
  * Returns 0, or -errno and sets e. */
 static int inherit_from_systemd(struct inherited *s, struct err_text *e)
 {

@@ -72,7 +72,7 @@ for service in perfetto sonda; do
   done
   stop_all
 done
-! grep 'sandbox does not allow' "$TMP/relay.log" >"$TMP/forbidden"
+! grep 'sandbox blocked' "$TMP/relay.log" >"$TMP/forbidden"
 verdict "the relay has tried nothing that its sandbox forbids" $? "$TMP/forbidden"
 
 echo "1..$N"

@@ -215,7 +215,7 @@ is sondad.service Result success && is sondad.service ExecMainStatus 0 && is son
 verdict "the service stops well, its sockets stay" $? "$TMP/ctl"
 sonda status >"$TMP/log" 2>&1 && is sondad.service ActiveState active
 verdict "the next one who connects starts it again" $? "$TMP/log"
-! grep "sandbox does not allow" "$TMP/out"/*.log
+! grep "sandbox blocked" "$TMP/out"/*.log
 verdict "neither tried what its sandbox forbids" $?
 ctl is-failed sondad.service sonda-probes.service sondad.socket sondad-consumer.socket
 [ "$(grep -c '^failed' "$TMP/ctl")" = 0 ]

@@ -63,7 +63,7 @@ outliers() { # NAME FAMILY FIELD FUNCTION TRACK COUNTERS-REGEX WHERE: a conditio
   local sum
   [ -n "$PEERS" ] || return
   record_load "$1" "families: $2 outliers { $3: 1 max_per_second: 20 }" "$4"
-  grep -qE '(note|^) +[a-z]+: [0-9,]+ outliers without a slice: more than max_per_second' "$TMP/$1.log"
+  grep -qE '(note|^) +[a-z]+: [0-9,]+ outliers without a slice: limit max_per_second exceeded' "$TMP/$1.log"
   verdict "$1: what the limit left out is a note" $? "$TMP/$1.log"
   TP_ASSETS=$PEERS/tp timeout 60 node tests/interop/tpq.mjs "$TMP/$1.trace" "select count(*) as n, count(iif($7, 1, null)) as good,
       (max(s.ts) - min(s.ts)) / 1000000000 + 2 as seconds, sum(s.dur <= 1000) as short from slice s

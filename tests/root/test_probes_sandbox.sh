@@ -84,6 +84,6 @@ kill "$probes"
 wait "$probes"
 [ -z "$child" ] || wait_for [ ! -e "/proc/$child" ]
 verdict "the child ends with it" $?
-! grep -q 'sandbox does not allow' "$TMP/probes.log"
+! grep -q 'sandbox blocked' "$TMP/probes.log"
 verdict "it has made no system call that it may not make" $? "$TMP/probes.log"
 exit "$BAD"

@@ -51,7 +51,7 @@ if has_subbufs; then
   run few 'buffer_size_kb: 16 subbuf_size_kb: 64' $ping_pong 300 && whole few && between "$(ring_kb few)" 64 256
   verdict "sub-buffers larger than the ring: the kernel gives it two" $? "$TMP/few.out"
   run giant 'buffer_size_kb: 4096 subbuf_size_kb: 1048576' $ping_pong 300 && whole giant &&
-    grep -q '^failed option:subbuf_size_kb (1048576: .*; 32 is used)' "$TMP/giant.out"
+    grep -q '^failed option:subbuf_size_kb (1048576: .*; using 32 KiB)' "$TMP/giant.out"
   verdict "a size that the kernel refuses is reported, and another is taken" $? "$TMP/giant.out"
 else
   run subbuf 'subbuf_size_kb: 64' $ping_pong 300 && whole subbuf &&

@@ -291,7 +291,7 @@ service.close()
 status, text = r.end()
 verdict('SIGTERM: what a producer had sent arrives', (data, status) == (noise[:150000], 0), (len(data), status, text))
 producer.close()
-verdict('the sandbox forbade nothing that the relay does', 'sandbox does not allow' not in text, text)
+verdict('the sandbox forbade nothing that the relay does', 'sandbox blocked' not in text, text)
 
 # ---- the service is away, or hostile ----------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ service_ends() {
   wait "$pid"
   status=$?
   verdict "sondad ends well after all that" $status "$TMP/log"
-  ! grep -q "sandbox does not allow" "$TMP/log"
-  verdict "sondad has tried nothing that its sandbox forbids" $? <(grep "sandbox does not allow" "$TMP/log")
+  ! grep -q "sandbox blocked" "$TMP/log"
+  verdict "sondad has tried nothing that its sandbox forbids" $? <(grep "sandbox blocked" "$TMP/log")
   exit $BAD
 }

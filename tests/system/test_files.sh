@@ -90,7 +90,7 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
     [ "$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")" = "$nice" ]
     verdict "priority_boost ends with the session" $?
   fi
-  ! grep "sandbox does not allow" "$TMP/service.log"
+  ! grep "sandbox blocked" "$TMP/service.log"
   verdict "nothing was tried that the sandbox forbids" $?
   stop_all
   config 1500 "output_path: \"$TMP/not_boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"

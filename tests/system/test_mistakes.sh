@@ -185,8 +185,8 @@ rows <<'END'
 2 | report good.pftrace shed | no report is named 'shed'; did you mean sched\?
 2 | report why | no process or thread is given; example: sonda report why 4711
 2 | report why good.pftrace | no process or thread is given; example: sonda report why 4711 good.pftrace
-2 | report sched --by nothing good.pftrace | report sched does not support --by 'nothing'; it supports thread, process, container, unit, pod, cgroup, program, function
-2 | report timeline --by nothing good.pftrace | report timeline does not support --by 'nothing'; it supports cpu, thread, process, program
+2 | report sched --by nothing good.pftrace | report 'sched' does not support --by 'nothing'; it supports thread, process, container, unit, pod, cgroup, program, function
+2 | report timeline --by nothing good.pftrace | report 'timeline' does not support --by 'nothing'; it supports cpu, thread, process, program
 2 | report --top 0 good.pftrace | --top '0' is not a number above 0
 2 | report --from soon good.pftrace | --from 'soon' is not a time; examples: 1.5, 2s, 200ms
 2 | cut --from -1 -o x good.pftrace | --from '-1' is not a time; examples

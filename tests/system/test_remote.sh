@@ -20,6 +20,6 @@ start_daemon TRACED_NOTIFY_FD "$TMP/log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/p
 verdicts_of timeout 120 "$B/tests/system/service_remote" "$tcp" "$relay"
 kill "${PIDS[-1]}" && wait "${PIDS[-1]}"
 verdict "sondad ends well after all that" $? "$TMP/log"
-! grep "sandbox does not allow" "$TMP/log" >"$TMP/forbidden"
+! grep "sandbox blocked" "$TMP/log" >"$TMP/forbidden"
 verdict "sondad has tried nothing that its sandbox forbids" $? "$TMP/forbidden"
 exit $BAD

@@ -350,7 +350,7 @@ verdict "no trace here: exit code 1" $? "$TMP/err"
 
 # ---- mistakes
 run "an unknown report: a suggestion" 2 '^$' 'no report is named .latncy.; did you mean latency\?' latncy "$TRACE"
-run "an unknown key: those that there are" 2 '^$' 'report cpu does not support --by .name.; it supports cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
+run "an unknown key: those that there are" 2 '^$' 'report .cpu. does not support --by .name.; it supports cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread .nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread .aqp.; did you mean app\?' why aqp "$TRACE"
 run "why without a process" 2 '^$' 'no process or thread is given' why

@@ -182,14 +182,14 @@ check "a file that is not there is refused" refuses 1 'No such file' "$sondad" -
 # ---- who may connect
 
 start "$sondad" --set-socket-permissions "$(id -g):0666:$(id -G | awk '{ print $NF }'):0660"
-check "the producers' socket has the group and mode that were asked for" \
+check "the producer socket has the group and mode that were asked for" \
   test "$(stat -c '%g %a' "$TMP/producer")" = "$(id -g) 666"
-check "the consumers' socket has its group and mode" test "$(stat -c '%g %a' "$TMP/consumer")" = "$(id -G | awk '{ print $NF }') 660"
+check "the consumer socket has its group and mode" test "$(stat -c '%g %a' "$TMP/consumer")" = "$(id -G | awk '{ print $NF }') 660"
 check "it answers with those groups and modes" answers
 stop TERM
 umask 0
 start
-check "with a umask of 0 the consumers' socket is its user's only" test "$(stat -c %a "$TMP/consumer")" = 600
+check "with a umask of 0 the consumer socket is its user's only" test "$(stat -c %a "$TMP/consumer")" = 600
 stop TERM
 umask 022
 if [ "$(id -u)" = 0 ]; then

@@ -92,10 +92,10 @@ static void regexp_extract(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (!re)
 		return;
 	if (regex_groups(re) > 2) {
-		sqlite3_result_error(
-			ctx,
-			"regexp_extract: more than one capture group; write the others as (?:...)",
-			-1);
+		sqlite3_result_error(ctx,
+				     "regexp_extract: more than one capture group; make the others "
+				     "non-capturing: (?:...)",
+				     -1);
 	} else if (regex_find(ctx, re, argv[0], 0, spans, &steps) > 0) {
 		if (regex_groups(re) == 2 && spans[1].begin != REGEX_UNSET)
 			span = &spans[1];

@@ -181,7 +181,7 @@ static void on_blocked(int signal_number, siginfo_t *info, void *context)
 	if (info->si_code != SYS_SECCOMP)
 		return;
 	if (nr / 64 >= ARRAY_SIZE(logged) || !(logged[nr / 64] & 1ull << nr % 64))
-		log_warn("the sandbox does not allow system call %u; it failed (EPERM)", nr);
+		log_warn("the sandbox blocked system call %u (EPERM)", nr);
 	if (nr / 64 < ARRAY_SIZE(logged))
 		logged[nr / 64] |= 1ull << nr % 64;
 	RESULT((ucontext_t *)context) = -EPERM;

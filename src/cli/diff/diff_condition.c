@@ -70,7 +70,7 @@ int diff_condition_parse(const char *text, struct diff_condition *ret, struct er
 	if (!words)
 		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
 	if (!text[len])
-		return err_set(e, -EINVAL, "--fail-if '%.80s': > or < is missing; " EXAMPLE, text);
+		return err_set(e, -EINVAL, "--fail-if '%.80s': expected > or <; " EXAMPLE, text);
 	while ((word = strsep(&rest, " "))) {
 		if (!*word)
 			continue;

@@ -29,7 +29,7 @@ static const char usage_tail[] =
 	"      --per UNIT      compare the cost per run (default for recordings of a command), per "
 	"second,\n"
 	"                      or per slice or system call, by name: request, sys_recvfrom\n"
-	"  -p, --pid WHO       only these processes or threads: 12,34, or names: make, 'kworker*'\n"
+	"  -p, --pid WHO       only processes or threads by id (12,34) or name (make, 'kworker*')\n"
 	"      --from TIME     start at this offset into each trace, in seconds or with a unit: "
 	"1.5, 200ms\n"
 	"      --to TIME       end at this offset\n"

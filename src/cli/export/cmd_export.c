@@ -31,7 +31,7 @@ static const char usage[] =
 	"                       spreadsheet would run as a formula\n"
 	"      --parquet        a directory with a Parquet file for each table, for DuckDB, "
 	"ClickHouse, pandas\n"
-	"      --sqlite         an SQLite database with all tables, and indexes\n"
+	"      --sqlite         an SQLite database with all tables, plus indexes\n"
 	"      --folded WHAT    folded stacks, for flame graphs: slices (self time), sched (time "
 	"by\n"
 	"                       thread and state), stacks (samples), waits (ns, by the waiting\n"

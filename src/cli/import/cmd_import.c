@@ -17,8 +17,8 @@
 
 static const char usage[] =
 	"usage: sonda import [OPTION]... -o OUT FILE\n\n"
-	"Converts a trace-cmd (trace.dat) or perf (perf.data) recording to a trace. The format is\n"
-	"detected from the first bytes. FILE \"-\" is standard input.\n\n"
+	"Converts a trace-cmd (trace.dat) or perf (perf.data) recording into a trace. The format\n"
+	"is detected from the first bytes. FILE \"-\" is standard input.\n\n"
 	"  -o, --out OUT          output file; \"-\" is standard output\n"
 	"      --force            overwrite OUT if it exists\n"
 	"      --buffer NAME      trace.dat: only events from this tracefs instance; \"top\" is "

@@ -426,14 +426,14 @@ unsigned alert_intake_handle_request(struct alert_intake *a, const struct http_r
 		return METHOD_NOT_ALLOWED;
 	if (!has_valid_token(a, r->authorization)) {
 		log_write_limited(&a->logged, LOG_LEVEL_WARN,
-				  "refused alerts without a valid token");
+				  "rejected alerts without a valid token");
 		return UNAUTHORIZED;
 	}
 	a->is_unreachable = false;
 	if (!str_starts(r->content_type, "application/json") ||
 	    alert_for_each(body, (size_t)r->length, alert_intake_on_alert, a) < 0) {
 		log_write_limited(&a->logged, LOG_LEVEL_WARN,
-				  "refused a request that is not from Alertmanager's webhook");
+				  "rejected a request that is not a valid Alertmanager webhook");
 		return BAD_REQUEST;
 	}
 	return a->is_unreachable ? UNAVAILABLE : OK;

@@ -16,7 +16,7 @@ struct event_base;
  *
  *	Alertmanager --> POST /alerts --> alert_intake --> socket of sonda recorder --> snapshot
  *	                                       |
- *	                                       +---------> producers' socket of the service --> trigger
+ *	                                       +---------> producer socket of the service --> trigger
  *
  * An alert counts once (by its fingerprint and start), although Alertmanager repeats it. In an hour
  * at most a number of alerts is passed on. If the recorder or the service cannot be reached, the
@@ -38,7 +38,7 @@ struct alert_intake_setup {
 	struct event_base *loop; /* borrowed, as all that follows */
 	const char *token; /* of the header Authorization */
 	const char *recorder; /* its socket; NULL: none */
-	const char *service; /* the producers' socket of the tracing service */
+	const char *service; /* the producer socket of the tracing service */
 	/* "GLOB=NAME": an alert with such a name activates the trigger NAME; the first one counts.
 	 * Only other alerts are for the recorder. */
 	char *triggers[ALERT_TRIGGERS_MAX];

@@ -19,7 +19,7 @@ const char record_usage[] =
 	"Records until COMMAND exits, time is up, or Ctrl-C; Ctrl-C while saving discards the "
 	"data.\n"
 	"\n"
-	"What to record (the order matters):\n"
+	"What to record (order matters):\n"
 	"  -e, --event WORD       the same as WORD; a WORD is one of the following\n"
 	"  -P, --preset NAMES     presets (-P is optional): sched irq io mem net runq processes "
 	"...\n"

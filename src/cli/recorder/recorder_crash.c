@@ -138,7 +138,7 @@ int recorder_crash_prepare_boot(uint64_t bytes, bool grub, struct err_text *e)
 	else if (line.failed)
 		r = err_set(e, -ENOMEM, "out of memory");
 	else if (grub && (r = write_grub_file(line.s, e)) == 0)
-		printf("wrote " RECORDER_GRUB_FILE "; the ring is armed after: update-grub && "
+		printf("wrote " RECORDER_GRUB_FILE "; to arm the ring, run: update-grub && "
 		       "reboot\n");
 	else if (!grub && ring.state == CRASH_RING_NOT_MADE)
 		printf("to arm the ring that survives a crash, add these kernel parameters and "

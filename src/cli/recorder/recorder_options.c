@@ -45,7 +45,7 @@ const char recorder_usage[] =
 	"unit-failed[:UNIT],\n"
 	"                     journal:EXPRESSION; SIGUSR1 and 'sonda trigger recorder' always save "
 	"one\n"
-	"      --before TIME  length of a snapshot (default: 5m)\n"
+	"      --before TIME  how far back a snapshot reaches (default: 5m)\n"
 	"      --pause TIME   minimum time between snapshots for the same trigger (default: 1m)\n"
 	"      --alerts SOCKET  also save a snapshot when sonda metrics sends an alert to this "
 	"socket\n"

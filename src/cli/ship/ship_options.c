@@ -47,7 +47,7 @@ const char ship_usage[] =
 	"      --region NAME       region of the bucket (default: $AWS_REGION, or us-east-1)\n"
 	"      --credentials FILE  file with aws_access_key_id and aws_secret_access_key "
 	"(default:\n"
-	"                          $AWS_ACCESS_KEY_ID, or ~/.aws/credentials)\n"
+	"                          ~/.aws/credentials, unless $AWS_ACCESS_KEY_ID is set)\n"
 	"      --profile NAME      section of that file (default: $AWS_PROFILE, or default)\n"
 	"      --ca FILE           CA certificates to trust instead of the system's\n"
 	"      --allow-http        allow an endpoint without TLS on another machine\n"
@@ -245,10 +245,10 @@ static int normalize_endpoint(struct ship_parse *p, struct err_text *e)
 	host = host ? host + strlen("://") : url + len;
 	if ((!is_http && !str_starts(url, "https://")) || !*host ||
 	    !has_only_chars(host, strlen(host), ".-:[]"))
-		return err_set(e, -EINVAL, "the endpoint '%.200s' is not https://HOST[:PORT]", url);
+		return err_set(e, -EINVAL, "endpoint '%.200s': expected https://HOST[:PORT]", url);
 	if (is_http && !p->allow_http && !is_loopback(host))
 		return err_set(e, -EINVAL,
-			       "the endpoint '%.200s' would receive the traces unencrypted; use "
+			       "endpoint '%.200s' would receive the traces unencrypted; use "
 			       "https, or --allow-http",
 			       url);
 	if (str_ends(host, port))

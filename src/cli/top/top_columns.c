@@ -23,9 +23,9 @@ const struct top_column_spec top_columns[TOP_COLUMNS] = {
 	{"errors", "ERR/s", 6, 7, TOP_COUNT, LIVE_SYSCALL_ERRORS, "syscall_errors",
 	 "syscall_errors_per_s", "system calls that returned an error"},
 	{"read", "READ/s", 7, 3, TOP_BYTES, LIVE_READ, "read_bytes", "read_bytes_per_s",
-	 "bytes read from storage on its behalf"},
+	 "bytes read from storage"},
 	{"write", "WRITE/s", 7, 3, TOP_BYTES, LIVE_WRITTEN, "written_bytes", "written_bytes_per_s",
-	 "bytes that will be written to storage on its behalf"},
+	 "bytes dirtied, to be written to storage"},
 	{"rss", "RSS", 7, 5, TOP_RSS, 0, NULL, "rss_bytes", "memory in RAM"},
 	{"command", "COMMAND", -1, 0, TOP_NAME, 0, NULL, "name", "the program"},
 };

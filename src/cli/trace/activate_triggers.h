@@ -10,7 +10,7 @@ struct trigger_call;
 
 struct trigger_call_setup {
 	struct event_base *loop; /* borrowed, as all that follows; the texts only during the call */
-	const char *address; /* of the producers' socket */
+	const char *address; /* of the producer socket */
 	/* name of the producer, which traces show beside that of the trigger */
 	const char *producer;
 	char *const *names; /* of the triggers */

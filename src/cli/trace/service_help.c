@@ -15,7 +15,7 @@
 #include "base/system/fs.h"
 #include "client/transport/service_trust.h"
 
-#define GROUP "sonda" /* of the consumers' socket, in the units */
+#define GROUP "sonda" /* of the consumer socket, in the units */
 
 /* Returns true if systemd runs and has the unit. */
 static bool has_systemd_unit(const char *name)

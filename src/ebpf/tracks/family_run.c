@@ -80,7 +80,7 @@ static int outliers_read(struct outliers *o)
 	name = kinds[o->run->family->outliers].left_out;
 	left_out = sum.left_out + event_ring_counts(o->ring).left_out;
 	ebpf_set_limited(o->run, &o->left_out_track, name,
-			 "outliers without a slice: more than max_per_second", left_out);
+			 "outliers without a slice: limit max_per_second exceeded", left_out);
 	return e;
 }
 

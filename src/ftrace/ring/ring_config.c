@@ -71,7 +71,7 @@ static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_
 	if (r == -ENOENT)
 		setup_error_add(errors, "option:subbuf_size_kb (the kernel supports only %u)", kb);
 	else if (r)
-		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is used)", requested,
+		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; using %u KiB)", requested,
 				strerror(-r), kb);
 	else
 		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel uses %u)", requested,
@@ -135,7 +135,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 		setup_error_add(errors, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
 				strerror(-r));
 	else if (kb < s->buffer_size_kb)
-		setup_error_add(errors, "option:buffer_size_kb (%u: no memory; %u is used)",
+		setup_error_add(errors, "option:buffer_size_kb (%u: no memory; using %u KiB)",
 				s->buffer_size_kb, kb);
 	return r ? instance_ring_kb(i) : kb;
 }
@@ -198,8 +198,8 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 				requested, why);
 	else if (percent != requested)
 		setup_error_add(errors,
-				"option:drain_buffer_percent (%u: the ring has few sub-buffers; %u "
-				"is used)",
+				"option:drain_buffer_percent (%u: the ring has few sub-buffers; "
+				"using %u)",
 				requested, percent);
 	return why;
 }
@@ -269,7 +269,7 @@ void ring_share_reserve(struct ring_share *s, uint32_t uid, const struct ftrace_
 	if (*kb > most) {
 		setup_error_add(errors,
 				"option:buffer_size_kb (%u: the rings of %s may use %u/16 of the "
-				"machine's memory; %u is used)",
+				"machine's memory; using %u KiB)",
 				*kb, ring_limits[tightest].whose, ring_limits[tightest].sixteenths,
 				(uint32_t)most);
 		*kb = (uint32_t)most;

@@ -306,10 +306,10 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 	*ret_kb = instance_ring_kb(i);
 	instance_keep_ring(i);
 	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
-		setup_error_add(
-			s->errors,
-			"option:buffer_size_kb (%u: rings in use cannot be resized; %u is used)",
-			settings->buffer_size_kb, *ret_kb);
+		setup_error_add(s->errors,
+				"option:buffer_size_kb (%u: rings in use cannot be resized; "
+				"keeping %u KiB)",
+				settings->buffer_size_kb, *ret_kb);
 	if (settings->mono_raw_clock && instance_clock(i) != FTRACE_CLOCK_MONO_RAW)
 		setup_error_add(s->errors, "option:use_monotonic_raw_clock (the clock of an "
 					   "instance in use cannot be changed)");

@@ -149,7 +149,7 @@ static void add_bad_pages(struct dat_importer *im, const struct page_encoder *t)
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		n += t->status_counts[i];
 	if (n)
-		import_add_note(im->result, "skipped the damaged records of %s",
+		import_add_note(im->result, "skipped damaged records in %s",
 				str_count(n, "page", count));
 	if (t->unknown)
 		import_add_note(im->result, "skipped %s of events that the file does not describe",

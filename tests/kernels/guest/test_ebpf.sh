@@ -47,7 +47,7 @@ is_true ebpf_more "processes in control groups are counted" "select count(*) > 0
 verdict "sonda top ends after its screens" $? "$TMP/log"
 tail -n 1 "$TMP/screens" | grep -q '"ebpf":true' && tail -n 1 "$TMP/screens" | grep -qE "\{\"pid\":$$,[^}]*\"rss_bytes\":[1-9]"
 verdict "it lists processes with their memory" $? <(tail -n 1 "$TMP/screens" | cut -c 1-600)
-! grep -E 'could not be loaded|the sandbox does not allow' "$TMP/log"
+! grep -E 'could not be loaded|the sandbox blocked' "$TMP/log"
 verdict "all that it needs is loaded" $? "$TMP/log"
 
 # Of a total that names a track in a group: over all groups of that kind, what was counted at the end.

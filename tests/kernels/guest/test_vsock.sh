@@ -74,7 +74,7 @@ verdict "probes behind a relay are recorded through vsock" $? "$TMP/log" "$TMP/r
 verdict "the relay passes every packet once and whole" $? "$TMP/log"
 is_remote vsock_relay
 is_true vsock_relay "the relay announced the machine" "select count(*) = 1 from machine where id > 0 and release = '$(uname -r)'"
-! grep 'sandbox does not allow' "$TMP/relay.log" >"$TMP/log"
+! grep 'sandbox blocked' "$TMP/relay.log" >"$TMP/log"
 verdict "the relay has tried nothing that its sandbox forbids" $? "$TMP/log"
 stop
 

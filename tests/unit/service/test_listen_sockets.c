@@ -237,7 +237,7 @@ static bool has_fds(const int *fds, size_t n)
 	return true;
 }
 
-/* Names: of LISTEN_FDNAMES; address: the consumers'. The consumers' socket is the last of the list. */
+/* Names: of LISTEN_FDNAMES; address: the consumers'. The consumer socket is the last of the list. */
 static void systemd_passes(const char *names, const char *address, int consumers)
 {
 	const int fds[][3] = {{5, 4, 3}, {3, 5, 4}, {3, 4, 5}};

@@ -189,6 +189,6 @@ TEST(filtered_processes_do_what_the_list_allows)
 		    (rows[i].lines >= 0 && lines(text) != rows[i].lines))
 			fail_msg("%s: %d, %d lines: %s", rows[i].what, success, lines(text), text);
 		if (rows[i].lines > 0)
-			assert_non_null(strstr(text, "does not allow system call"));
+			assert_non_null(strstr(text, "blocked system call"));
 	}
 }

@@ -36,8 +36,8 @@ TEST(conditions_that_are_refused)
 	static const struct {
 		const char *text, *error;
 	} rows[] = {
-		{"", "> or < is missing"},
-		{"latency p99", "> or < is missing"},
+		{"", "expected > or <"},
+		{"latency p99", "expected > or <"},
 		{"> 10%", "the metric is missing"},
 		{"latncy > 10%", "unknown metric 'latncy'; the metrics are cpu, latency"},
 		{"latency > 10", "a percentage must follow >"},

@@ -41,7 +41,7 @@ FIXTURE_TEST(sessions_of_one_user_share_an_eighth_of_the_memory)
 	assert_string_equal(
 		errors.failed[0],
 		"option:buffer_size_kb (204800: the rings of a user other than root may use 2/16 "
-		"of the machine's memory; 57344 is used)");
+		"of the machine's memory; using 57344 KiB)");
 	/* Nothing is left but what every session may have. */
 	assert_int_equal(take(4242, 200), RING_SHARE_LEAST_KB / 1024);
 	/* What a session gives back is for the others of the user. */
@@ -56,7 +56,7 @@ FIXTURE_TEST(all_users_leave_a_sixteenth_to_root)
 	assert_string_equal(
 		errors.failed[0],
 		"option:buffer_size_kb (4096000: the rings of users other than root may use 3/16 "
-		"of the machine's memory; 2048 is used)");
+		"of the machine's memory; using 2048 KiB)");
 	assert_int_equal(take(CONSUMER_UNKNOWN, 4000), 2);
 	assert_int_equal(take(0, 100), 100);
 	assert_null(errors.failed);
@@ -68,7 +68,7 @@ FIXTURE_TEST(sessions_of_root_share_a_quarter_of_the_memory)
 	assert_int_equal(take(0, 4000), 12);
 	assert_string_equal(errors.failed[0],
 			    "option:buffer_size_kb (4096000: the rings of all recordings may use "
-			    "4/16 of the machine's memory; 12288 is used)");
+			    "4/16 of the machine's memory; using 12288 KiB)");
 	/* A user gets no more than root has left. */
 	assert_int_equal(take(4242, 4000), 2);
 }

@@ -126,7 +126,7 @@ FIXTURE_TEST(sizes_that_there_are_not)
 	assert_report("option:subbuf_size_kb (100: the kernel uses 128)");
 	assert_int_equal(set(2048, 1 << 20), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
-	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is used)");
+	assert_report("option:subbuf_size_kb (1048576: Invalid argument; using 32 KiB)");
 }
 
 FIXTURE_TEST(a_kernel_with_one_size)
@@ -156,7 +156,7 @@ FIXTURE_TEST(no_memory)
 	kernel.room_kb = 1000;
 	assert_int_equal(set(2048, 0), 512);
 	assert_int_equal(kernel.buffer_kb, 512);
-	assert_report("option:buffer_size_kb (2048: no memory; 512 is used)");
+	assert_report("option:buffer_size_kb (2048: no memory; using 512 KiB)");
 
 	kernel.room_kb = 0; /* it ends */
 	assert_int_equal(set(2048, 0), 512);

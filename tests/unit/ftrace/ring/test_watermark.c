@@ -124,7 +124,7 @@ FIXTURE_TEST(as_asked)
 	assert_int_equal(l.period_ms, 100); /* the config says when */
 	set_up(3, false);
 	assert_string_equal(fake_read("instances/x/buffer_percent"), "13");
-	assert_report("option:drain_buffer_percent (3: the ring has few sub-buffers; 13 is used");
+	assert_report("option:drain_buffer_percent (3: the ring has few sub-buffers; using 13");
 }
 
 FIXTURE_TEST(not_asked)

@@ -166,7 +166,7 @@ FIXTURE_TEST(the_second_session_finds_it_in_use)
 	assert_string_equal(fake_read("instances/foo/trace"), "new records");
 	assert_string_equal(
 		b.errors.failed[0],
-		"option:buffer_size_kb (1024: rings in use cannot be resized; 512 is used)");
+		"option:buffer_size_kb (1024: rings in use cannot be resized; keeping 512 KiB)");
 	assert_string_equal(b.errors.failed[1], "option:use_monotonic_raw_clock (the clock of an "
 						"instance in use cannot be changed)");
 	leave(&a);
