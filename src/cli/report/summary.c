@@ -787,13 +787,42 @@ void record_summary_write(const struct record_facts *f, struct strbuf *out,
 	*ret = v;
 }
 
+static bool has_only_system_calls(const struct event_counts *counts)
+{
+	_cleanup_(freep) struct group_count *groups = NULL;
+	size_t n = 0;
+
+	return event_counts_by_group(counts, &groups, &n) == 0 && n == 1 &&
+	       !strcmp(groups[0].group, "raw_syscalls");
+}
+
+/* Returns the report on the only contents of the trace, with a blank behind it, if the overview
+ * does not show them; else "". */
+static const char *choose_next_report(const struct record_facts *f)
+{
+	const struct trace_scan *s = f->scan;
+	bool one_kind = count_sample_kinds(&s->samples) == 1;
+
+	if (s->ftrace.counts.total)
+		return !sample_counts_total(&s->samples) && has_only_system_calls(&s->ftrace.counts)
+			       ? "syscalls "
+			       : "";
+	if (one_kind && s->samples.of[SAMPLES_COUNTERS])
+		return "counters ";
+	return one_kind && s->samples.of[SAMPLES_SLICES] &&
+			       config_requests_source(f->config, "linux.syscalls") &&
+			       !config_requests_source(f->config, "linux.waits")
+		       ? "syscalls "
+		       : "";
+}
+
 void record_summary_with_next_step(const struct record_facts *f, struct strbuf *text,
 				   struct record_verdict *ret)
 {
 	record_summary_write(f, text, ret);
 	if (f->output && *f->output && f->file_bytes && !f->snapshots && !f->unread &&
 	    strcmp(f->output, "standard output") != 0) {
-		strbuf_puts(text, "next      sonda report ");
+		strbuf_printf(text, "next      sonda report %s", choose_next_report(f));
 		strbuf_put_word(text, f->first_file && *f->first_file ? f->first_file : f->output);
 		strbuf_putc(text, '\n');
 	}

@@ -223,6 +223,34 @@ FIXTURE_TEST(test_a_recording_of_counters_tells_samples)
 	      false, true);
 }
 
+static void check_next_step(const char *expected)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	record_summary_with_next_step(&x.f, &out, &verdict);
+	assert_non_null(strstr(out.s, "\nnext "));
+	assert_string_equal(strstr(out.s, "\nnext ") + 1, expected);
+	strbuf_deinit(&out);
+}
+
+FIXTURE_TEST(the_next_step_is_a_report_that_shows_the_contents)
+{
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 329, 5);
+	check_next_step("next      sonda report syscalls x.pftrace\n");
+	event_counts_add(&x.scan.ftrace.counts, 4, 1);
+	check_next_step("next      sonda report x.pftrace\n");
+	facts_deinit(&x);
+	facts_init(&x, "data_sources { config { name: 'linux.syscalls' } }");
+	x.scan.samples.of[SAMPLES_COUNTERS] = 1;
+	check_next_step("next      sonda report counters x.pftrace\n");
+	x.scan.samples.of[SAMPLES_SLICES] = 1;
+	check_next_step("next      sonda report x.pftrace\n");
+	x.scan.samples.of[SAMPLES_COUNTERS] = 0;
+	check_next_step("next      sonda report syscalls x.pftrace\n");
+}
+
 static void add_hole(uint32_t cpu, uint64_t from_ms, uint64_t to_ms, uint64_t n)
 {
 	struct holes *h = &x.scan.ftrace.holes;
