@@ -441,6 +441,11 @@ static void print_why_empty(const struct output *p)
 	put_words_of_record(p, &words);
 	if (is_report_of_losses(p->o->report))
 		fputs(report_losses_any(&p->losses) ? "" : "nothing is missing\n", p->out);
+	else if (p->o->function)
+		fprintf(p->out,
+			"no call stack in the trace contains the function '%s'; to list functions: "
+			"sonda report functions\n",
+			p->o->function);
 	else if (words.len)
 		fprintf(p->out,
 			"the trace has no data for this report; record it with: sonda record %s\n",
@@ -822,6 +827,10 @@ static int refuse_unknown_subject(const struct output *p, const struct chosen_su
 			   : !strcmp(s->kind, "cgroup") ? "control group"
 							: s->kind;
 
+	if (any && !p->o->file && access(s->name, R_OK) == 0)
+		return err_set(e, -EINVAL,
+			       "'%.80s' is a file; usage: sonda report neighbours CONTAINER %.80s",
+			       s->name, s->name);
 	return err_set(e, -ENOENT, "%s has no threads in %s '%.80s'; see sonda report cpu --by %s",
 		       p->tables.path, what, s->name, any ? "container" : s->kind);
 }
