@@ -151,6 +151,12 @@ void priority_boost_tick(struct priority_boost_state *s)
 	}
 }
 
+void priority_boost_yield(void)
+{
+	if (runaway_policy >= 0)
+		(void)set_boosted_nice();
+}
+
 /* ---- the boost ---- */
 
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost)

@@ -76,6 +76,11 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 /* Enforces the budget. Call it in each iteration of the thread's loop; it reads the clock. */
 void priority_boost_tick(struct priority_boost_state *s);
 
+/* Lowers SCHED_FIFO with a budget to nice -20 until the next window. Call it before work that takes
+ * long without a tick, such as loading a BPF program: other threads of the CPU then run, too. Does
+ * nothing in a thread without a budget. */
+void priority_boost_yield(void);
+
 /* Returns the scheduling of the calling thread, for display: "SCHED_FIFO 1", "nice -20". */
 struct priority_boost_words {
 	char text[32];

@@ -472,8 +472,20 @@ static int put_sampled_cpus(const struct record_options *o, Pb__DataSourceConfig
 	return cpu_list_get_numbers(&o->cpus, &perf->target_cpu, &perf->n_target_cpu);
 }
 
-/* Adds the options of all linux.ftrace and linux.perf: of their rings, their CPUs, and their
- * daemon's priority. */
+/* Returns true if sonda-probes raises its priority for the data source by default. */
+static bool is_read_in_time(const Pb__DataSourceConfig *source)
+{
+	static const char *const names[] = {"linux.ftrace", "linux.perf", "linux.waits",
+					    "linux.syscalls"};
+
+	for (size_t i = 0; source->name && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(source->name, names[i]))
+			return true;
+	return false;
+}
+
+/* Adds the options of all linux.ftrace and linux.perf: of their rings and CPUs. Adds the daemon's
+ * priority to all data sources that change it. */
 static int put_kernel_source_options(const struct record_options *o, Pb__TraceConfig *config,
 				     struct err_text *e)
 {
@@ -484,14 +496,15 @@ static int put_kernel_source_options(const struct record_options *o, Pb__TraceCo
 
 		if (source && source->name && !strcmp(source->name, "linux.perf"))
 			r = put_sampled_cpus(o, source);
+		if (!r && o->no_priority && source && is_read_in_time(source) &&
+		    !source->priority_boost && !(source->priority_boost = make_no_boost_config()))
+			r = -ENOMEM;
 		if (!config_source_ftrace(config->data_sources[i]))
 			continue;
-		r = record_ftrace_put_rings(o, source->ftrace_config);
+		if (!r)
+			r = record_ftrace_put_rings(o, source->ftrace_config);
 		if (!r)
 			r = record_ftrace_find_probes(o, source->ftrace_config, e);
-		if (!r && o->no_priority && !source->priority_boost &&
-		    !(source->priority_boost = make_no_boost_config()))
-			r = -ENOMEM;
 	}
 	return r;
 }

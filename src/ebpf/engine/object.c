@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 
 #include "base/core/mem.h"
+#include "base/system/priority_boost.h"
 #include "base/text/str.h"
 #include "bpf/cgroup_name_hash.h"
 #include "bpf/settings.h"
@@ -379,6 +380,7 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	}
 	libbpf_log_begin();
 	has_settings = r == 0;
+	priority_boost_yield(); /* the kernel verifies for up to 0.3 s */
 	r = bpf_object__load(o->obj);
 	if (r < 0)
 		return object_set_error(o, r, "loaded", e);

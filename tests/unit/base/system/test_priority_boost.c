@@ -126,6 +126,22 @@ static void cut_off(int nice)
 	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
+static void yields(int nice)
+{
+	struct priority_boost_state p = {0};
+
+	priority_boost_yield();
+	STEP(1, runs_as(SCHED_OTHER, 0, nice));
+	STEP(2, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
+	priority_boost_yield();
+	STEP(3, runs_as(SCHED_OTHER, 0, -20));
+	work_while(&p, SCHED_OTHER);
+	STEP(4, runs_as(SCHED_FIFO, 1, nice));
+	STEP(5, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	priority_boost_yield();
+	STEP(6, runs_as(SCHED_OTHER, 0, nice));
+}
+
 static void found_in_real_time(int nice)
 {
 	struct priority_boost_state p = {0};
@@ -229,6 +245,7 @@ TEST(a_boost_comes_and_goes)
 		{"a refused one changes nothing", refused, 3, false},
 		{"the policy before comes back", from_batch, 2, false},
 		{"a callback that does not end is cut off", cut_off, 2, false},
+		{"long work yields until the next window", yields, 3, false},
 		{"real time that was there before stays", found_in_real_time, 0, false},
 		{"where real time is not allowed", nice_alone, 0, true},
 		{"a refused return", refused_return, -10, true},

@@ -155,6 +155,15 @@ TEST(the_daemons_keep_their_priority_with_no_priority)
 	build("--no-priority sched");
 	assert_proto(&config->priority_boost->base, "policy: POLICY_SCHED_OTHER priority: 0");
 	assert_non_null(config->data_sources[0]->config->priority_boost);
+	build("--no-priority --strace=openat off-cpu stacks");
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *source = config->data_sources[i]->config;
+		bool is_timely = strcmp(source->name, "linux.process_stats") != 0 &&
+				 strcmp(source->name, "linux.system_info") != 0;
+
+		assert_int_equal(source->priority_boost != NULL, is_timely);
+	}
+	assert_true(config->n_data_sources >= 4);
 }
 
 TEST(what_ftrace_records)

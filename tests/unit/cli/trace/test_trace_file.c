@@ -230,7 +230,7 @@ FIXTURE_TEST(test_a_strangers_link_in_an_open_dir_is_not_followed)
 	assert_int_equal(trace_file_open(own, &e, &f), -EACCES); /* it leads to the other one */
 	assert_int_equal(unlink(link) | mkfifo(link, 0666) | lchown(link, STRANGER, STRANGER), 0);
 	assert_int_equal(trace_file_open(link, &e, &f), -EACCES);
-	assert_non_null(strstr(e.text, "special file of uid 4242"));
+	assert_non_null(strstr(e.text, "special file owned by uid 4242"));
 	/* The directory's owner has nothing to gain. */
 	assert_int_equal(unlink(link) | chown(dir, STRANGER, STRANGER), 0);
 	assert_int_equal(symlink("x.pftrace", link) | lchown(link, STRANGER, STRANGER), 0);
