@@ -53,8 +53,8 @@ for method in InitializeConnection GetAsyncCommand RegisterDataSource CommitData
   start_daemon FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/without$method" "$service" $method
   PERFETTO_PRODUCER_SOCK_NAME=$TMP/without$method "$P" memory "$TMP/trace" >"$TMP/said" 2>"$TMP/errors" &
   program=$!
-  while kill -0 $program 2>/dev/null && ! grep -q "it has no $method" "$TMP/errors"; do sleep 0.01; done
-  grep -q "^the service on $TMP/without$method cannot be used: it has no $method$" "$TMP/errors"
+  while kill -0 $program 2>/dev/null && ! grep -q "it does not support $method" "$TMP/errors"; do sleep 0.01; done
+  grep -q "^the service on $TMP/without$method cannot be used: it does not support $method$" "$TMP/errors"
   verdict "one without $method cannot, and the program gets a message" $? "$TMP/errors"
   kill $program
   wait $program 2>/dev/null

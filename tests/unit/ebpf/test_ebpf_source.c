@@ -183,7 +183,7 @@ FIXTURE_TEST(the_most_expensive_ends)
 	capture_log();
 	trace_read_batch();
 	assert_int_equal(captured("tcp: switched off"), 1);
-	assert_reason("tcp", "above max_overhead_percent (50)");
+	assert_reason("tcp", "more than max_overhead_percent (50)");
 	assert_null(reason_of("memory"));
 	set_oom_kills(3);
 	stop_source();
