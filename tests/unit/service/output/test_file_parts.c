@@ -198,8 +198,11 @@ PARTS_TEST(next_file_that_cannot_be_made_is_an_error)
 	fill_newest(x, 2, 0);
 	assert_true(trace_files_write(&x->parts) < 0);
 	assert_non_null(strstr(x->parts.error_text.text, "No such file"));
-	(void)trace_files_write_now(&x->parts,
-				    -1); /* what the thread has is freed with its result */
+	/* What the thread has is freed with its result. */
+	while (trace_files_are_busy(&x->parts)) {
+		assert_int_equal(write_thread_wait(x->parts.writer, -1), 0);
+		(void)trace_files_write(&x->parts);
+	}
 	assert_int_equal(temp_dir_setup(&x->dir), 0);
 }
 
