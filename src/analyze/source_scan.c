@@ -241,7 +241,7 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 	} numbers[] = {
 		{left_out,
 		 "long waits without a slice: limit max_per_second exceeded (raise with --waits "
-		 "rate=N)",
+		 "rate=N, or record fewer processes with -p)",
 		 true},
 		{stackless,
 		 "waits without a user stack: limit user_stacks_per_second exceeded (raise with "

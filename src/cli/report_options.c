@@ -390,8 +390,8 @@ static int check_page_options(const struct report_options *o, struct err_text *e
 		return err_set(e, -EINVAL, "--html needs an output file: -o page.html");
 	if (o->report != report_at(0) || o->n_words || o->n_subjects || o->by || o->machine >= 0)
 		return err_set(e, -EINVAL,
-			       "--html shows all processes and reports, and only --from and --to "
-			       "can limit the page");
+			       "--html shows all processes and reports, with a flame graph of "
+			       "all call stacks; only --from and --to can limit the page");
 	return 0;
 }
 

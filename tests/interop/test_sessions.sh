@@ -52,8 +52,8 @@ background() { # NAME CONFIG: sets pid; the trace comes to NAME.trace
   pid=$(printf '%s\n' "$sources" "unique_session_name: \"$1\"" "$2" |
     perfetto --txt -c - -o "$dir/$1.trace" --background 2>"$dir/$1.log")
 }
-# Long enough for each of the threads to run.
-records() { sleep 1; }
+# Long enough on a busy machine for the data sources to start, and for each of the threads to run.
+records() { sleep 2; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 trigger() { echo "activate_triggers: \"$1\"" | perfetto --txt -c - 2>>"$dir/trigger.log"; }
 

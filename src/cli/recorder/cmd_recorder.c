@@ -135,7 +135,13 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 			      state->snapshots, state->snapshots_failed, state->snapshots_skipped);
 	if (state->crash[0])
 		strbuf_printf(b, "crash     %s\n", state->crash);
-	strbuf_puts(b, "next      sonda snapshot --last 5m recorder\n");
+	strbuf_puts(b, "next      sonda snapshot --last 5m ");
+	if (strcmp(s->dir, RECORDER_DEFAULT_DIR) != 0) {
+		strbuf_puts(b, "--dir ");
+		strbuf_put_word(b, s->dir);
+		strbuf_putc(b, ' ');
+	}
+	strbuf_puts(b, "recorder\n");
 }
 
 static void status_put_json(const struct recorder_status *s, struct strbuf *b)

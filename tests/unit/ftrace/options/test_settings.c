@@ -454,7 +454,7 @@ MADE_TEST(more_than_1024_filters)
 		assert_int_equal(session.result, n == 1024 ? 0 : -E2BIG);
 	}
 	assert_string_equal(errors.fatal,
-			    "nothing is recorded: the config has 1025 event_filters, the "
+			    "nothing is recorded: the config contains 1025 event_filters; the "
 			    "limit is 1024");
 }
 
