@@ -240,7 +240,7 @@ def main():
                             ("an option as a word", {"words": ["-c", "x"], "name": "x.pf"}), ("a path as a word", {"words": ["/etc/x"], "name": "x.pf"}),
                             ("a command", {"words": ["--", "id"], "name": "x.pf"}), ("too long", {"words": ["sched"], "name": "x.pf", "seconds": 3600}),
                             ("a file that exists", {"words": ["sched"], "name": "app.pf"}), ("no words", {"words": [], "name": "x.pf"})):
-        refused(s, "record: " + name, "record", arguments, "may contain only letters|not the name of|from 1 to|exists|must have")
+        refused(s, "record: " + name, "record", arguments, "may contain only letters|not the name of|from 1 to|exists|must contain")
     s.end()
 
 
