@@ -130,7 +130,9 @@ static void intervals_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct partition *p;
 
 	if (argc < 3 || argc % 2 == 0 || (argc - 3) / 2 > PARTITION_COLUMNS_MAX) {
-		sqlite3_result_error(ctx, "intervals: at most 4 partition columns are supported",
+		sqlite3_result_error(ctx,
+				     "intervals: the arguments are id, ts, dur and up to 4 pairs "
+				     "of name and value",
 				     -1);
 		return;
 	}

@@ -431,7 +431,7 @@ int s3_multipart_begin(struct s3_client *c, const char *key, const char *sha256,
 		if (s3_answer_find(&body, "UploadId", id, sizeof(id)) && s3_upload_id_is_valid(id))
 			memcpy(ret_id, id, sizeof(id));
 		else
-			r = err_set(e, -EPROTO, "POST %s: the reply has no upload id", key);
+			r = err_set(e, -EPROTO, "POST %s: the reply contains no UploadId", key);
 	}
 	strbuf_deinit(&x.answer);
 	return r;

@@ -56,7 +56,7 @@ static int load_program(struct perf_session *s, struct err_text *why)
 	if (r < 0)
 		return err_set(why, r, "%s",
 			       r == -EPERM ? "CAP_BPF and CAP_PERFMON are required"
-					   : "the unwind tables are missing");
+					   : "cannot create the unwind tables");
 	c.tables = unwind_tables_maps();
 	return sample_program_new(&c, &s->program, why);
 }
